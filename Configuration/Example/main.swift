@@ -18,7 +18,7 @@ let provider = try DefaultsProvider(opening: "com.example.player")
 let config = ConfigReader(providers: [EnvironmentVariablesProvider(), provider])
 print(config.int(forKey: "volume", default: 0))  // 7
 
-// Somebody turns it down: a script, kvdefaults, another handle.
+// Another program turns it down: a script, kvdefaults; or another handle.
 let store = try DefaultsStore.open("com.example.player")
 try await config.watchInt(forKey: "volume") { updates in
     for try await volume in updates {

@@ -15,7 +15,7 @@ public import KVCodable
 /// `["ui", "window", "width"]`, by the names that the file has. A component with a dot in it is one key. The context of
 /// a key is not looked at.
 ///
-/// | asked for | what the store holds |
+/// | asked for | the store holds |
 /// |---|---|
 /// | string, bool, bytes | a string, a boolean, data |
 /// | int | a whole number that `Int` holds |
@@ -26,8 +26,8 @@ public import KVCodable
 /// calls a secret (`@secret`) is marked so: access reporters do not show it. A value of another kind is an error that says
 /// what was expected and found, and where: `Expected Int at window.width, found String`.
 ///
-/// A get reads what the process has in memory, a fetch looks at the files first, and a watch tells of the changes of every
-/// program. Safe to use from several threads and tasks at once.
+/// A get reads the process's values in memory, a fetch looks at the files first, and a watch tells of the changes of
+/// every program. Safe to use from several threads and tasks at once.
 public struct DefaultsProvider: ConfigProvider {
     /// The name in diagnostics: `DefaultsProvider[com.example.player]`.
     public let providerName: String
@@ -40,7 +40,7 @@ public struct DefaultsProvider: ConfigProvider {
     ///
     /// - Parameters:
     ///   - store: its schema says which values are secrets: without one none is.
-    ///   - name: what diagnostics call it; nil for the store's file.
+    ///   - name: the name in diagnostics; nil for the store's file.
     public init(_ store: DefaultsStore, name: String? = nil) {
         providerName = "DefaultsProvider[\(name ?? store.file ?? "memory")]"
         self.store = store
@@ -96,7 +96,7 @@ extension DefaultsProvider {
     /// The present value, then each that it changes to, in this process or another; see `ConfigProvider`. A slow
     /// receiver gets the latest.
     ///
-    /// - Throws: what `updatesHandler` throws, and `DefaultsError` for a store that cannot be watched.
+    /// - Throws: the errors of `updatesHandler`, and `DefaultsError` for a store that cannot be watched.
     public func watchValue<Return: ~Copyable>(
         forKey key: AbsoluteConfigKey, type: ConfigType,
         updatesHandler: (

@@ -27,7 +27,7 @@ final class Watchers: Sendable {
 
     /// A new watcher, to be removed in the end.
     func add() throws -> Watcher {
-        // One wake-up is enough, however many changes there were: a watcher looks at what is there then.
+        // One wake-up is enough, however many changes there were: a watcher looks at the present values.
         let (wakeUps, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         continuation.yield()
         let number = try state.withLock { state in
@@ -55,7 +55,7 @@ final class Watchers: Sendable {
         let changes = try handle.storedChanges(of: .everything)
         return Task {
             for await _ in changes { wake() }
-            // The changes come for as long as somebody holds the handle.
+            // The changes come for as long as a caller holds the handle.
             withExtendedLifetime(handle) {}
         }
     }
@@ -67,7 +67,7 @@ final class Watchers: Sendable {
 }
 
 extension Watchers.Watcher {
-    /// What `read` gives at the beginning, and whenever it gives something else.
+    /// The result of `read` at the beginning, and whenever it is another one.
     func updates<Value: Sendable>(
         areEqual: @escaping @Sendable (Value, Value) -> Bool, _ read: @escaping @Sendable () -> Value
     ) -> some AsyncSequence<Value, Never> & Sendable {

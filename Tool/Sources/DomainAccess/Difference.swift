@@ -24,7 +24,7 @@ package enum Difference {
 
     /// Recursion is bounded by the depth of values.
     ///
-    /// - Parameter asSettings: whether a dictionary that only one side has is told by what is in it.
+    /// - Parameter asSettings: whether a dictionary that only one side has is told by its settings.
     package static func between(
         _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath = [], asSettings: Bool = false
     ) -> [Change] {

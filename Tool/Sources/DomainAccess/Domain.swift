@@ -6,7 +6,7 @@ package struct Domain: Sendable {
     package let text: String
     /// The server that has the store, as a person names it; nil for a file.
     package private(set) var server: String?
-    /// What the server's history is to say of a change.
+    /// The note on a change in the server's history.
     package private(set) var note: String?
 
     package init(_ text: String) { self.text = text }
@@ -25,7 +25,7 @@ package struct Domain: Sendable {
     }
 
     /// The store's name and engine: those of the text, and of a path to the file of a store that has a name; nil for a
-    /// file of any other place.
+    /// file elsewhere.
     package var named: (name: String, engine: DefaultsStore.Options.Engine)? {
         isFile ? StoreFile.name(of: text) : (text, server == nil ? engine : .postgreSQL)
     }
@@ -75,7 +75,8 @@ package struct Domain: Sendable {
         }
     }
 
-    /// A store on a server opens with what was seen last: a person wants what is there now, or to know that it is not.
+    /// A store on a server opens with the values seen last: a person wants the present ones, or to know that these are
+    /// older.
     private func lookOnServer(_ store: DefaultsStore) throws {
         do throws(DefaultsError) {
             try store.refresh()
@@ -144,7 +145,7 @@ package struct Domain: Sendable {
     }
 }
 
-/// libpq's connection text for what a person gives as a server: the name of a service, or the text itself.
+/// libpq's connection text for a server as a person names it: the name of a service, or the text itself.
 package func connectionText(_ server: String) -> String {
     let isName = server.utf8.allSatisfy { byte in
         switch byte {

@@ -10,7 +10,7 @@ package struct Failure: Error {
     package var status: Int32 = 2
     /// Where in a file it is; nil where that is not known.
     package var location: PropertyListError.Location?
-    /// The place of the value; nil where the error is about none.
+    /// The path of the value; nil where the error is about none.
     package var path: PropertyListPath?
 
     package init(_ message: String, of subject: String? = nil) {
@@ -75,18 +75,18 @@ package func words(of error: any Error, _ type: CodableType? = nil) -> String {
 }
 
 extension DefaultsError {
-    /// Whether the error is about what a file holds, so that its text may quote it.
+    /// Whether the error is about the contents of a file, so that its text may quote it.
     fileprivate var isInContents: Bool { location != nil || code == .corrupt && !path.isEmpty }
 
-    /// The error without anything of the file: a damaged one does not say what in it is a secret.
+    /// The error without anything of the file: a damaged one does not tell which of its values are secrets.
     fileprivate var withoutContents: DefaultsError {
-        let place =
+        let position =
             switch location {
             case .line(let line, let column): " (line \(line), column \(column))"
             case .offset(let offset): " (byte \(offset))"
             case nil: ""
             }
-        return DefaultsError(code, "The file is damaged; what is there may be a secret\(place)", file: file)
+        return DefaultsError(code, "The file is damaged; what is there may be a secret\(position)", file: file)
     }
 }
 
@@ -96,7 +96,7 @@ extension TypeError {
         code == .mismatch && type.member(at: path).map { Values.holdsSecrets($0.type) } ?? false
     }
 
-    /// The error without what was found, in the words of the type language.
+    /// The error without the value that was found, in the words of the type language.
     fileprivate var withoutValue: TypeError {
         var error = self
         switch code {
@@ -126,7 +126,7 @@ package func about<Result>(
 
 package func writeError(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
-/// Writes behind what was printed before.
+/// Writes behind the text printed before.
 @discardableResult
 package func write(_ text: String, to descriptor: Int32) -> Int32 { write(Array(text.utf8), to: descriptor) }
 

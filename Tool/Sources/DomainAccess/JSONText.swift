@@ -2,7 +2,7 @@ package import KVCodable
 
 /// JSON for people: two spaces, a key on each line, short arrays of scalars on one; comments where they are wanted.
 package struct JSONText {
-    /// The comments before a member, a line each, and what is behind the last member of an object.
+    /// The comments before a member, a line each, and those behind the last member of an object.
     package typealias Comments = (PropertyListPath) -> (before: [String], end: [String])
 
     private(set) var text = ""
@@ -49,11 +49,11 @@ package struct JSONText {
         let inner = indent + "  "
         text += "{\n"
         for (number, entry) in list.entries.enumerated() {
-            let place = path.appending(.key(entry.key))
-            for line in comments?(place).before ?? [] { text += "\(inner)// \(line)\n" }
+            let entryPath = path.appending(.key(entry.key))
+            for line in comments?(entryPath).before ?? [] { text += "\(inner)// \(line)\n" }
             text += inner + Self.scalar(PropertyList(entry.key)) + ": "
-            write(entry.value, at: place, indent: inner)
-            // Behind a comma what stands in comments can be made a member.
+            write(entry.value, at: entryPath, indent: inner)
+            // Behind a comma a member in a comment can be made a real one.
             text += number + 1 < list.count || !end.isEmpty ? ",\n" : "\n"
         }
         for line in end { text += "\(inner)// \(line)\n" }

@@ -3,7 +3,7 @@ import KVCodable
 
 /// The files of stores that have names.
 enum StoreFile {
-    /// The name and engine of the store whose file is at a path; nil for a file of any other place.
+    /// The name and engine of the store whose file is at a path; nil for a file elsewhere.
     static func name(of path: String) -> (name: String, engine: DefaultsStore.Options.Engine)? {
         let slash = path.lastIndex(of: "/")
         guard let root, let folder = real(slash.map { String(path[...$0]) } ?? "."),

@@ -134,13 +134,13 @@ package enum Values {
         if list.kind == .dictionary {
             for (key, value) in list.entries { add(.key(key), value) }
         } else if list.kind == .array {
-            // From the end: what is removed must not move the others.
+            // From the end: a removed element must not move the others.
             for (index, value) in list.elements.enumerated().reversed() { add(.index(index), value) }
         }
         return paths
     }
 
-    /// Whether a value has the shape of its type, so that the secrets in it are found by their places.
+    /// Whether a value has the shape of its type, so that the secrets in it are found by their paths.
     private static func fits(_ list: PropertyList, _ type: CodableType) -> Bool {
         guard type.members.isEmpty else { return list.kind == .dictionary }
         guard type.cases.isEmpty else {
@@ -185,10 +185,10 @@ package enum Values {
     package static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
         // Names, keys and values may begin with a minus.
         let server = domain.server.map { "--server \(quoted($0)) " } ?? ""
-        let place = "\(server)-- \(quoted(domain.text)) \(quoted(path.text))"
-        guard let value else { return "kvdefaults unset \(place)" }
+        let setting = "\(server)-- \(quoted(domain.text)) \(quoted(path.text))"
+        guard let value else { return "kvdefaults unset \(setting)" }
         // By --type Any the word is JSON, whatever the published type would make of it.
-        return "kvdefaults set --type Any \(place) \(quoted(line(value)))"
+        return "kvdefaults set --type Any \(setting) \(quoted(line(value)))"
     }
 }
 

@@ -29,7 +29,7 @@ struct Connection {
 
     // MARK: - Reading
 
-    /// The lines of the head, and what came behind it.
+    /// The lines of the head, and the bytes that came behind it.
     private func head() async throws -> (Data, rest: Data) {
         let end = Data("\r\n\r\n".utf8)
         var bytes = Data()

@@ -4,7 +4,7 @@ import Glibc
 /// Listens on 127.0.0.1, and keeps bounds for who comes: another user of the machine may connect, too.
 ///
 /// A connection whose request is not whole yet waits, as one of so many and for some seconds. Without the page's cookie
-/// an answer has but a few bytes, so that nobody without it holds anything for longer.
+/// an answer has but a few bytes, so that no client without it holds anything for longer.
 actor Door {
     private static let mostWaiting = 64
     private static let patience = Duration.seconds(10)
@@ -78,7 +78,7 @@ actor Door {
         } catch let refusal as Refusal {
             try? await connection.send(PageHandler.response(to: refusal))
         } catch {
-            // The browser is gone, or its time is up: there is nobody to answer.
+            // The browser is gone, or its time is up: no answer would arrive.
         }
     }
 }

@@ -10,7 +10,7 @@ struct Edit {
         case reset
         /// Puts an element in a list, where the path leads.
         case insert
-        /// Moves an element of a list to another place.
+        /// Moves an element of a list to another index.
         case move
         /// Takes an element out of a list, or an entry out of a dictionary.
         case remove
@@ -20,10 +20,10 @@ struct Edit {
 
     let operation: Operation
     let path: PropertyListPath
-    /// The new value, of `set` and `insert`, in the form that JSON has of it. What is wrong with it is found where the
+    /// The new value, of `set` and `insert`, in the form that JSON has of it. A fault in it is found where the
     /// type is known, whose secrets are not told.
     private let form: PropertyList?
-    /// The new place, of `move` and `rename`.
+    /// The new index of `move`, or key of `rename`.
     let target: PropertyListPath.Step?
     /// The revision of the setting that the person saw.
     let base: Int64
@@ -89,7 +89,7 @@ struct Edit {
             throw Failure("Expected a value at \(path.text)")
         }
         guard let member = type.member(at: path) else { return try transaction.setStored(value, at: path) }
-        // What the page shows in the place of secrets must not be written over them. Another case has none of them.
+        // The page's words for secrets must not be written over them. Another case has none of them.
         if !member.words.isSecret, let old = try transaction.stored(at: path),
             !isOtherCase(value, than: old, member.type.wrapped), !Values.secrets(in: old, type, at: path).isEmpty
         {

@@ -5,6 +5,6 @@ enum EventStream {
         Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8)
     }
 
-    /// What says that the connection is alive, and finds out where it is not.
+    /// The event that shows the connection is alive, and finds out where it is not.
     static let sign = Array(": \n\n".utf8)
 }

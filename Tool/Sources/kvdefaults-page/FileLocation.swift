@@ -1,7 +1,8 @@
 import Glibc
 
-/// Where the file of a store is: a folder that was removed and made again is another one, and so is what a link leads to.
-struct FilePlace: Equatable {
+/// The location of a store's file: a folder that was removed and made again is another one, and so is a link's new
+/// target.
+struct FileLocation: Equatable {
     private let file: String
     private let device: dev_t
     private let folder: ino_t

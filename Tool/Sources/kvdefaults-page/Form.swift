@@ -191,8 +191,8 @@ struct TypeLimits {
         let range = description[description.index(after: start)...].dropLast()
         let isOpen = range.contains("..<")
         let dots = isOpen ? "..<" : "..."
-        guard let place = range.firstRange(of: dots) else { return nil }
-        let (low, high) = (range[..<place.lowerBound], range[place.upperBound...])
+        guard let found = range.firstRange(of: dots) else { return nil }
+        let (low, high) = (range[..<found.lowerBound], range[found.upperBound...])
         let units = ["S": "characters", "D": "bytes"][description.prefix(1)] ?? "entries"
         let unit = isLength ? " \(units)" : ""
         if low.isEmpty { return (isOpen ? "below " : "at most ") + high + unit }

@@ -6,8 +6,8 @@ import Synchronization
 /// Any page of the web can send requests to 127.0.0.1, and a name of its own can lead there. So the Host must be the
 /// address that was printed, the Origin this page's, and a cookie must come along that only the bearer of the one-time
 /// token was given, and that browsers send for requests of this page alone (`SameSite=Strict`). Cookies know no ports: a
-/// browser would send this one to any other server on 127.0.0.1. So everything is in a folder whose name nobody can guess,
-/// and the cookie is for that folder; the port is in its name, since browsers keep those of other pages, too.
+/// browser would send this one to any other server on 127.0.0.1. So everything is in a folder whose name no program can
+/// guess, and the cookie is for that folder; the port is in its name, since browsers keep those of other pages, too.
 final class Gate: Sendable {
     private struct State {
         var port: UInt16?
@@ -18,7 +18,7 @@ final class Gate: Sendable {
     private let session = Gate.secret()
     private let folder = "/\(Gate.secret())"
 
-    /// Opens the gate for a port, and gives the address with the token. Before, nobody may pass.
+    /// Opens the gate for a port, and gives the address with the token. Before, no request may pass.
     func open(port: UInt16) -> String {
         let token = Self.secret()
         state.withLock { $0 = State(port: port, token: token) }
@@ -69,7 +69,7 @@ final class Gate: Sendable {
         return "\(cookie); Path=\(folder)/; HttpOnly; SameSite=Strict"
     }
 
-    /// 256 bits that nobody can guess.
+    /// 256 bits that no program can guess.
     static func secret() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<32).map { _ in

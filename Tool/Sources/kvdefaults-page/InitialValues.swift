@@ -1,12 +1,12 @@
 import Foundation
 import KVCodable
 
-/// Values to begin with, in stored form: what a new element of a list is, and a struct that was not there.
+/// Values to begin with, in stored form: a new element of a list, and a struct that was not there.
 struct InitialValues {
     /// The most values and bytes in one: a struct can have another twice, that one another twice, and so on.
     private static let mostSize = 1 << 14
 
-    /// What stands for the UUIDs of a new value, which the page makes.
+    /// The text for the UUIDs of a new value, which the page makes.
     static let newID = UUID().uuidString
 
     private var known: [String: PropertyList?] = [:]
@@ -37,7 +37,7 @@ struct InitialValues {
         }
     }
 
-    /// A struct with what it must have.
+    /// A struct with the fields that it must have.
     mutating func value(of members: [CodableType.Member]) -> PropertyList? {
         var entries: [String: PropertyList] = [:]
         for member in members where !member.mayBeAbsent {

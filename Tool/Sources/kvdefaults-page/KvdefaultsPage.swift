@@ -3,7 +3,7 @@ import DomainAccess
 import Glibc
 import KVCodable
 
-/// The settings page of a domain, served to this machine: what `kvdefaults page` becomes.
+/// The settings page of a domain, served to this machine: the program that `kvdefaults page` becomes.
 @main
 struct KvdefaultsPage {
     static func main() async {
@@ -21,13 +21,13 @@ struct KvdefaultsPage {
     private static func run() async throws {
         var words = CommandLine.arguments.dropFirst()
         let name = words.popFirst()
-        let place = words.first == "--server" && words.count > 1 ? words.dropFirst().first : nil
-        if place != nil { words = words.dropFirst(2) }
+        let fleet = words.first == "--server" && words.count > 1 ? words.dropFirst().first : nil
+        if fleet != nil { words = words.dropFirst(2) }
         guard let name, words.allSatisfy({ $0 == "--read-only" }) else {
             throw Failure("Expected kvdefaults page DOMAIN [--server SERVER] [--read-only]", of: "page")
         }
         let terminal = Terminal()
-        let session = try Session(Domain(name).on(place), isReadOnly: !words.isEmpty)
+        let session = try Session(Domain(name).on(fleet), isReadOnly: !words.isEmpty)
         let server = try PageServer(session)
         async let end: Void = server.run()
         print(try server.address())

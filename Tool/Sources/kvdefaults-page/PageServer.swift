@@ -95,7 +95,7 @@ struct PageHandler {
     }
 
     private func edit(_ request: HTTPRequest) async throws -> Response {
-        // A form cannot send this type without asking first, which nobody answers.
+        // A form cannot send this type without asking first, which is not answered.
         guard request.headers[.contentType] == "application/json" else {
             throw Refusal(.unsupportedMediaType, "Expected application/json")
         }
@@ -104,7 +104,7 @@ struct PageHandler {
         return Self.response(answer.status, "application/json", Data(answer.body))
     }
 
-    /// The edit of a request's body. What is wrong with it is told without what was found, which may be a secret.
+    /// The edit of a request's body. A fault in it is told without the value that was found, which may be a secret.
     private static func edit(_ body: [UInt8]) throws -> Edit {
         guard let list = try? PropertyList(parsing: body, as: .json) else {
             throw Refusal(.badRequest, "Expected an edit: Expected JSON")

@@ -4,7 +4,7 @@ import FlyingFox
 import Glibc
 import KVCodable
 
-/// The store behind the page, and what the pages were told of it.
+/// The store behind the page, and the state that the pages were told.
 ///
 /// `@unchecked Sendable`: all that changes is touched on the session's queue alone.
 final class Session: @unchecked Sendable {
@@ -12,7 +12,7 @@ final class Session: @unchecked Sendable {
     private struct Setting: Equatable {
         /// The value that counts, with the defaults in it.
         let value: PropertyList?
-        /// What the user has set of it.
+        /// The value that the user has set.
         let own: PropertyList?
         /// Where the value is from.
         let layer: DefaultsLayer?, file: String?
@@ -39,8 +39,8 @@ final class Session: @unchecked Sendable {
     /// How many types were published one after the other, and which of them the pages were told of.
     private var typeNumber: Int64 = 1, toldNumber: Int64 = 1
     private var store: DefaultsStore
-    /// Where the store's file was when it was opened.
-    private var place: FilePlace?
+    /// The location of the store's file when it was opened.
+    private var location: FileLocation?
     private let queue = DispatchQueue(label: "store")
     private var clocks: [any DispatchSourceProtocol] = []
     private var wakeUp: (any DispatchSourceProtocol)?
@@ -66,7 +66,7 @@ final class Session: @unchecked Sendable {
         self.isReadOnly = isReadOnly
         let type = try domain.requiredType()
         self.type = type
-        place = FilePlace(domain.file)
+        location = FileLocation(domain.file)
         store = try Self.open(domain, type, isReadOnly: isReadOnly)
         try about(domain.text, type) {
             try look(by: nil)
@@ -82,7 +82,7 @@ final class Session: @unchecked Sendable {
     }
 
     private func watch() throws {
-        // The first handler has nothing to do: that a call was made is what counts.
+        // The first handler has nothing to do: the call alone counts.
         watches = [
             try store.watchStored(.everything) { _ in },
             try store.watchEvents { [weak self] event in
@@ -119,36 +119,36 @@ final class Session: @unchecked Sendable {
         await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: body()) } }
     }
 
-    // MARK: - What is new
+    // MARK: - Changes
 
     /// Opens the store anew where its type is another one now, or its folder, or where a link leads elsewhere, and tells
     /// the pages: nothing is shown or checked by an older type, nor from a folder that is gone.
     private func renew(looksAtType: Bool = true) throws {
         let type = looksAtType ? try publishedType() : self.type
-        let newPlace = FilePlace(domain.file)
+        let newLocation = FileLocation(domain.file)
         let isNewType = looksAtType && type.schemaText != self.type.schemaText
-        guard isNewType || newPlace != place else { return }
-        guard newPlace != nil || place == nil else {
+        guard isNewType || newLocation != location else { return }
+        guard newLocation != nil || location == nil else {
             throw Failure("The folder of its file is not there any more", of: domain.file)
         }
         if isNewType {
             self.type = type
             typeNumber += 1
         }
-        // What fails is tried again.
-        place = nil
+        // A step that fails is tried again.
+        location = nil
         let store = try Self.open(domain, type, isReadOnly: isReadOnly)
         wakeUp?.cancel()
         self.store = store
         try watch()
         let keys = try look(by: nil)
-        place = newPlace
+        location = newLocation
         if toldNumber == typeNumber { return tell(keys) }
         toldNumber = typeNumber
         send(EventStream.event("state", Self.json(state())))
     }
 
-    /// The type as it is published now. What is wrong with one is not told, which may quote the default of a secret.
+    /// The type as it is published now. The fault of one is not told, which may quote the default of a secret.
     private func publishedType() throws -> CodableType {
         do {
             return try domain.requiredType()
@@ -159,7 +159,7 @@ final class Session: @unchecked Sendable {
         }
     }
 
-    /// Takes up what other programs have changed, and tells the pages.
+    /// Takes up the changes of other programs, and tells the pages.
     ///
     /// - Parameter looksAtType: whether the type is read where nothing has changed, which takes a while.
     private func takeUp(looksAtType: Bool = false) {
@@ -182,7 +182,8 @@ final class Session: @unchecked Sendable {
         }
     }
 
-    /// Compares the store with what the pages were told, and notes what has changed and who did it; gives the settings.
+    /// Compares the store with the state that the pages were told, and notes the changes and who made them; gives the
+    /// settings.
     @discardableResult
     private func look(by page: String?) throws -> [String] {
         generation = store.generation
@@ -335,7 +336,7 @@ final class Session: @unchecked Sendable {
         let body: [UInt8]
     }
 
-    /// Another program, or another page, has changed what the edit is about.
+    /// Another program, or another page, has changed the value of the edit.
     private struct Conflict: Error {}
 
     func make(_ edit: Edit) async -> Answer {
@@ -375,7 +376,7 @@ final class Session: @unchecked Sendable {
         return "Expected \(member.type)"
     }
 
-    /// Whether the text of an error may have what was found in it.
+    /// Whether the text of an error may quote the value that was found.
     private func mayQuote(_ error: any Error) -> Bool {
         guard let error = error as? DefaultsError else { return error is TypeError || error is PropertyListError }
         return [.typeMismatch, .invalidValue, .refused, .pathMismatch, .limitExceeded].contains(error.code)

@@ -3,13 +3,14 @@ import DomainAccess
 import Glibc
 import KVCodable
 
-/// What the shell offers: domains, settings and cases, from what is published and stored. A fault offers nothing.
+/// The words that the shell offers: domains, settings and cases, from published types and stored values. A fault offers
+/// nothing.
 enum Completion {
     @Sendable static func domains(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
         offered(domains(unquoted(prefix), on: server(words)))
     }
 
-    /// What a file or a domain can be given as.
+    /// The words by which a file or a domain can be given.
     @Sendable static func sources(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
         offered(domains(unquoted(prefix), on: server(words)) + files(unquoted(prefix)))
     }
@@ -92,7 +93,7 @@ enum Completion {
     }
 
     private static func paths(of domain: Domain, _ prefix: String) -> [String] {
-        // What is before the last dot is given; the settings in it come next.
+        // The path before the last dot is given; the settings in it come next.
         let dot = lastDot(in: prefix)
         let outer = dot.map { String(prefix[..<$0]) } ?? ""
         let start = dot.map { String(prefix[prefix.index(after: $0)...]) } ?? prefix
@@ -103,12 +104,12 @@ enum Completion {
 
     /// The settings in one whose keys begin so, with or without the quotes of a path.
     private static func paths(of domain: Domain, in outer: String, _ start: String) -> [String] {
-        guard let place = try? PropertyListPath(text: outer) else { return [] }
-        var keys = (try? domain.type())?.member(at: place)?.type.members.map(\.key) ?? []
-        if let value = try? domain.opened().value(at: place), value.kind == .dictionary { keys += value.keys }
+        guard let location = try? PropertyListPath(text: outer) else { return [] }
+        var keys = (try? domain.type())?.member(at: location)?.type.members.map(\.key) ?? []
+        if let value = try? domain.opened().value(at: location), value.kind == .dictionary { keys += value.keys }
         let bare = start.hasPrefix("\"") ? String(start.dropFirst()) : start
-        let texts = Swift.Set(keys).filter { $0.hasPrefix(bare) }.map { place.appending(.key($0)).text }
-        // After a quote only what has one goes on with the word.
+        let texts = Swift.Set(keys).filter { $0.hasPrefix(bare) }.map { location.appending(.key($0)).text }
+        // After a quote only texts with one go on with the word.
         return texts.filter { !start.hasPrefix("\"") || $0.hasSuffix("\"") }.sorted()
     }
 
@@ -124,7 +125,8 @@ enum Completion {
     }
 
     private static func values(of domain: Domain, _ path: String) -> [String] {
-        guard let place = try? PropertyListPath(text: path), let type = (try? domain.type())?.member(at: place)?.type
+        guard let location = try? PropertyListPath(text: path),
+            let type = (try? domain.type())?.member(at: location)?.type
         else { return [] }
         if type.wrapped.description == "Bool" { return ["true", "false"] }
         return type.cases.map { $0.rawValue.map { $0.string ?? Values.line($0) } ?? $0.name }

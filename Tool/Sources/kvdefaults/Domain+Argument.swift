@@ -17,24 +17,24 @@ struct ServerOption: ParsableArguments {
     var server: String?
 }
 
-/// A server, and what is said of a change there.
+/// A server, and the note on a change there.
 struct ChangeOptions: ParsableArguments {
-    @OptionGroup var place: ServerOption
+    @OptionGroup var fleet: ServerOption
     @Option(help: "What the server's history is to say of the change.") var note: String?
 
     func validate() throws {
-        if note != nil, place.server == nil { throw ValidationError("Expected --server with --note, found none") }
+        if note != nil, fleet.server == nil { throw ValidationError("Expected --server with --note, found none") }
     }
 }
 
 /// A store that is read.
 struct StoreArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("A store's name, or the path of its file.", valueName: "domain")) var name: Domain
-    @OptionGroup var place: ServerOption
+    @OptionGroup var fleet: ServerOption
 
-    var domain: Domain { name.on(place.server) }
+    var domain: Domain { name.on(fleet.server) }
 
-    func validate() throws { try check(name, place.server) }
+    func validate() throws { try check(name, fleet.server) }
 }
 
 /// A store that is changed.
@@ -42,9 +42,9 @@ struct ChangedStoreArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("A store's name, or the path of its file.", valueName: "domain")) var name: Domain
     @OptionGroup var change: ChangeOptions
 
-    var domain: Domain { name.on(change.place.server, note: change.note) }
+    var domain: Domain { name.on(change.fleet.server, note: change.note) }
 
-    func validate() throws { try check(name, change.place.server) }
+    func validate() throws { try check(name, change.fleet.server) }
 }
 
 private func check(_ name: Domain, _ server: String?) throws {

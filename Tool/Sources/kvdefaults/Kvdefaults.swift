@@ -35,7 +35,7 @@ struct Kvdefaults: ParsableCommand {
                 try command.run()
             }
         }
-        // What is printed may be the half of it.
+        // The text that was printed may be the half of it.
         Glibc.exit(max(status, self.status { try StandardOutput.check() }))
     }
 

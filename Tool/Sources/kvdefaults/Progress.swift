@@ -3,11 +3,11 @@ import Glibc
 import KVCodable
 import Synchronization
 
-/// A bar on a person's terminal for what takes longer than a second, which moves, with the seconds; nothing anywhere
+/// A bar on a person's terminal for work of more than a second, which moves, with the seconds; nothing anywhere
 /// else.
 ///
 /// A thread of its own draws it, since the work is in calls that take as long as they take: most of it is the reading of
-/// one file and the writing of another, of which nobody knows how far they are.
+/// one file and the writing of another, whose progress is not known.
 final class Progress: Sendable {
     private let title: String
     private let isOver = Atomic(false)

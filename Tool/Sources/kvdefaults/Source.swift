@@ -55,11 +55,11 @@ struct Source: ExpressibleByArgument {
         return try about(text) { unarchives && list.isKeyedArchive ? try list.unarchived() : list }
     }
 
-    /// What was read of a file.
+    /// The contents of a file.
     struct Content {
         let list: PropertyList
         let format: PropertyListFormat
-        /// The text of what cannot be read twice.
+        /// The text of a source that cannot be read twice.
         var bytes: [UInt8]?
     }
 
@@ -82,7 +82,7 @@ struct Source: ExpressibleByArgument {
         }
     }
 
-    /// Whether it can be read only once: standard input, and what a shell gives for the output of a command.
+    /// Whether it can be read only once: standard input, and a shell's file for the output of a command.
     private var isStream: Bool {
         var status = stat()
         return text == "-" || text.hasPrefix("/dev/") || stat(text, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
@@ -120,9 +120,10 @@ enum Format: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// Writes what is exported: to a file, as a whole, or to standard output.
+/// Writes an export: to a file, as a whole, or to standard output.
 enum Output {
-    /// Makes the bytes of what `value` gives, with the seconds where that takes long: they are gone when it is printed.
+    /// Makes the bytes of the result of `value`, with the seconds where that takes long: they are gone when it is
+    /// printed.
     static func write(
         _ title: String, as format: Format, of domain: Domain?, to file: String?, _ value: () throws -> PropertyList
     ) throws {

@@ -3,7 +3,7 @@ import Glibc
 import KVCodable
 import Synchronization
 
-/// What the program prints. It is gathered and written in large parts; an error of writing is kept for the end of the
+/// The output of the program. It is gathered and written in large parts; an error of writing is kept for the end of the
 /// program, whose status says then that something is missing.
 enum StandardOutput {
     private struct State {
@@ -22,7 +22,7 @@ enum StandardOutput {
         if isFull { flush() }
     }
 
-    /// Writes what was printed so far; nothing more behind an error.
+    /// Writes the text printed so far; nothing more behind an error.
     static func flush() {
         state.withLock { state in
             if state.error == 0 { state.error = DomainAccess.write(state.bytes, to: STDOUT_FILENO) }
@@ -30,7 +30,7 @@ enum StandardOutput {
         }
     }
 
-    /// Writes bytes behind what was printed.
+    /// Writes bytes behind the printed text.
     static func append(_ bytes: [UInt8]) {
         flush()
         state.withLock { state in
@@ -38,7 +38,7 @@ enum StandardOutput {
         }
     }
 
-    /// Writes what was printed so far.
+    /// Writes the text printed so far.
     ///
     /// - Throws: a failure where a part of all that was printed could not be written.
     static func check() throws {
@@ -47,9 +47,9 @@ enum StandardOutput {
         guard error == 0 else { throw Failure(String(cString: strerror(error)), of: "standard output") }
     }
 
-    /// Opens what is closed of the standard descriptors.
+    /// Opens those of the standard descriptors that are closed.
     ///
-    /// A closed descriptor would become the next file that is opened, and what is printed would go there.
+    /// A closed descriptor would become the next file that is opened, and the output would go there.
     static func open() {
         for descriptor in 0...2 where fcntl(Int32(descriptor), F_GETFD) < 0 {
             _ = Glibc.open("/dev/null", O_RDONLY)
@@ -57,5 +57,5 @@ enum StandardOutput {
     }
 }
 
-/// As the standard library's, which tells nobody of a full disk.
+/// As the standard library's, which does not report a full disk.
 func print(_ text: String, terminator: String = "\n") { StandardOutput.append(text + terminator) }

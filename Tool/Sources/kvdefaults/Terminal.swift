@@ -1,12 +1,12 @@
 import Glibc
 
-/// What the terminal shows: colours and tables are for people alone.
+/// The terminal's look: colours and tables are for people alone.
 enum Terminal {
-    /// Whether a person reads what is printed.
+    /// Whether a person reads the output.
     static let isOutput = isatty(STDOUT_FILENO) == 1
     static let isError = isatty(STDERR_FILENO) == 1
 
-    /// Colour is for a terminal, and for nobody who set `NO_COLOR` (no-color.org) or has a terminal without any.
+    /// Colour is for a terminal that has it, where the person has not set `NO_COLOR` (no-color.org).
     private static let hasColor: Bool = {
         guard isOutput, getenv("NO_COLOR").map({ $0.pointee == 0 }) ?? true else { return false }
         return getenv("TERM").map { strcmp($0, "dumb") != 0 } ?? false

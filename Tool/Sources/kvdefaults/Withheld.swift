@@ -7,10 +7,10 @@ struct Withheld {
     /// Paths of keys alone, from the value on.
     let paths: [PropertyListPath]
 
-    /// - Parameter place: where the value is.
-    init(in list: PropertyList, _ type: CodableType?, at place: PropertyListPath) {
+    /// - Parameter location: the path of the value.
+    init(in list: PropertyList, _ type: CodableType?, at location: PropertyListPath) {
         var paths: [PropertyListPath] = []
-        for path in type.map({ Values.secrets(in: list, $0, at: place) }) ?? [] {
+        for path in type.map({ Values.secrets(in: list, $0, at: location) }) ?? [] {
             let keys = path.steps.prefix { if case .key = $0 { true } else { false } }
             // Those of one array follow one another.
             if paths.last?.steps != Array(keys) { paths.append(PropertyListPath(Array(keys))) }
@@ -24,7 +24,7 @@ struct Withheld {
         return try paths.reduce(list) { try $0.removing(at: $1) ?? $0 }
     }
 
-    /// A changed value with the secrets of the old one, where what they were in is still there.
+    /// A changed value with the secrets of the old one, where their dictionary is still there.
     func putBack(into list: PropertyList, from old: PropertyList) throws -> PropertyList {
         try paths.reduce(list) { list, path in
             let outer = PropertyListPath(Array(path.steps.dropLast()))
@@ -35,7 +35,7 @@ struct Withheld {
         }
     }
 
-    /// Whether a path leads to what was left out, or into it.
+    /// Whether a path leads to a value that was left out, or into it.
     func contains(_ path: PropertyListPath) -> Bool {
         paths.contains { path.steps.starts(with: $0.steps) }
     }

@@ -52,11 +52,11 @@ function child(value, step) {
   if (Array.isArray(all)) maps.set(value, new Map(all));
   return maps.get(value)?.get(`${step}`);
 }
-// What is at a path: of "value", which counts, or of "own", which the user has set.
+// The value at a path: of "value", which counts, or of "own", which the user has set.
 const get = (path, layer = "value") => path.slice(1).reduce(child, keys.get(path[0])?.[layer]);
-// What an edit is based on: of a key that the server has told nothing of, or nothing any more, what was told last.
+// The revision that an edit is based on: of a key that the server has not told, or not any more, the last one told.
 const revision = (path) => keys.get(path[0])?.revision ?? lastRevision;
-// Whether that is there which an edit is in: an entry of a dictionary, or what has the place.
+// Whether the value of an edit is there: an entry of a dictionary itself, or the value that holds the element or field.
 const isThere = (path) => path.length === 1 || keys.get(path[0])?.hidden !== undefined
   || get(path.at(-1) instanceof Key ? path : path.slice(0, -1)) !== undefined;
 
@@ -125,10 +125,10 @@ function send(operation, path, more) {
   const edit = { page, base: revision(path), ...more, operation, path };
   const wasThere = isThere(path);
   unanswered += 1;
-  // A page that nobody looks at has no connection, and makes its last edits all the same.
+  // A page out of sight has no connection, and makes its last edits all the same.
   if (!events && !isOver) connect();
   line = line.then(async () => {
-    // What the page itself has taken away meanwhile is no conflict to the server: the edit would bring it back.
+    // A value that the page itself has removed meanwhile is no conflict to the server: the edit would bring it back.
     if (wasThere && !isThere(path)) return { message: "Not saved: it is not there any more." };
     // The names in the path are those that they have now.
     const body = write(edit);
@@ -177,7 +177,7 @@ function keepText(input, path, reason, typedText = input.value) {
   return note;
 }
 
-// Shows the texts whose place is gone, or locked, by what another program has changed.
+// Shows the texts whose input is gone, or locked, by a change of another program.
 function keepTexts() {
   for (const [input, { path, discard }] of typed) {
     const isLocked = input.isConnected && input.closest(".locked");
@@ -542,7 +542,7 @@ function list(owner, path, type, labels) {
       }]]);
     return false;
   };
-  // An edit of an element by its place, one at a time: the second click of two would be on another element.
+  // An edit of an element by its index, one at a time: the second click of two would be on another element.
   let isBusy = false;
   const once = (act) => async ({ detail, currentTarget }) => {
     if (isBusy || detail > 1) return;
@@ -559,23 +559,23 @@ function list(owner, path, type, labels) {
   };
   const item = (index) => {
     const name = `${labels.title} ${index + 1}`;
-    const place = [...path, index];
-    const inner = control(owner, place, type.element, { title: name, "aria-label": name }, { isInList: true });
-    const move = (to, word) => once(async (base) => await owner.edit(node, "move", place, { target: to, base }, undefined, null) && (() => {
+    const elementPath = [...path, index];
+    const inner = control(owner, elementPath, type.element, { title: name, "aria-label": name }, { isInList: true });
+    const move = (to, word) => once(async (base) => await owner.edit(node, "move", elementPath, { target: to, base }, undefined, null) && (() => {
       const buttons = items[to];
       return buttons?.[word].disabled ? buttons.remove : buttons?.[word];
     }));
     const up = button("↑", `Move ${name} up`, move(index - 1, "up"), "icon");
     const down = button("↓", `Move ${name} down`, move(index + 1, "down"), "icon");
-    const remove = button("×", `Remove ${name}`, once(async (base) => await owner.edit(node, "remove", place, { base }, undefined, null) && (() =>
+    const remove = button("×", `Remove ${name}`, once(async (base) => await owner.edit(node, "remove", elementPath, { base }, undefined, null) && (() =>
       (items[index] ?? items[index - 1])?.remove ?? (added || adder))), "icon");
     const isGroup = !owner.isSecret && ["list", "table", "struct", "variant"].includes(element.control);
     const holder = make("div", { className: "item", ...isGroup ? { role: "group", "aria-label": name } : {} },
       isGroup && make("p", { className: "help" }, name), inner.node);
     return { node: make("li", {}, holder, up, down, remove), up, down, remove, inner };
   };
-  // Takes the places off texts whose elements may be others now: only what is in front of the first change is where it was,
-  // and the only element that is another.
+  // Takes texts out of elements that may be others now: only those in front of the first change are where they were, and
+  // a single element that has changed.
   let seen = [];
   const leave = (value) => {
     const [old, now] = [seen, value].map((one) => one.map((element) => write(element)));
@@ -635,7 +635,7 @@ function table(owner, path, type, labels) {
   const row = (key) => {
     const step = new Key(key);
     const targets = []; // The names that the entry is to get, until it has them.
-    const place = [...path, step];
+    const entryPath = [...path, step];
     let label = `${labels.title}, ${key}`;
     // An input would lose the line breaks of a key: it is shown as JSON, and has no other name here.
     const hasLines = /[\r\n]/.test(key);
@@ -654,7 +654,7 @@ function table(owner, path, type, labels) {
       if (target === nameNow() || target === "") return takeBackName();
       typed.delete(name);
       targets.push(target);
-      if (await owner.edit(name, "rename", place, { target })) return undefined;
+      if (await owner.edit(name, "rename", entryPath, { target })) return undefined;
       targets.splice(targets.indexOf(target), 1);
       typed.set(name, mine);
       return keepTexts();
@@ -665,9 +665,9 @@ function table(owner, path, type, labels) {
       typed.delete(name);
       owner.note(name);
     };
-    const inner = control(owner, place, type.element, { title: label, "aria-label": label }, { isInList: true });
+    const inner = control(owner, entryPath, type.element, { title: label, "aria-label": label }, { isInList: true });
     const remove = button("×", `Remove ${label}`, async (event) => {
-      if (event.detail < 2 && await owner.edit(remove, "remove", place, {})) follow(added, remove);
+      if (event.detail < 2 && await owner.edit(remove, "remove", entryPath, {})) follow(added, remove);
     }, "icon");
     const node = make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one)));
     const takeName = (present) => {
@@ -755,7 +755,7 @@ function struct(owner, path, type, labels, { isInList }) {
 function variant(owner, path, type, labels, { optional }) {
   const current = () => type.cases.findIndex((one) => child(get(path), one.name) !== undefined);
   // What a case had that the person has left is there again when it is chosen again: keys go through all that are between two.
-  // Not its secrets, which the page does not know; and not in a list, whose elements change places.
+  // Not its secrets, which the page does not know; and not in a list, whose elements move.
   const left = new Map();
   const leave = (one) => {
     if (!one || path.some((step) => typeof step === "number")) return;
@@ -764,7 +764,7 @@ function variant(owner, path, type, labels, { optional }) {
   };
   const value = (one) => ({ [one.name]: { ...begun(one.initial), ...left.get(one) } });
   const chooser = choice(owner, path, type, labels, { optional, current, value, leave });
-  const place = make("div");
+  const holder = make("div");
   let shown = -1, inner = null;
   const refresh = () => {
     chooser.refresh();
@@ -772,11 +772,11 @@ function variant(owner, path, type, labels, { optional }) {
       shown = current();
       const one = type.cases[shown];
       inner = one?.members.length ? struct(owner, [...path, one.name], one, labels, { isInList: true }) : null;
-      place.replaceChildren(...inner ? [inner.node] : []);
+      holder.replaceChildren(...inner ? [inner.node] : []);
     }
     inner?.refresh();
   };
-  return { node: make("div", { className: "stack" }, chooser.node, place), refresh, children: () => inner?.children() ?? [] };
+  return { node: make("div", { className: "stack" }, chooser.node, holder), refresh, children: () => inner?.children() ?? [] };
 }
 
 const offOn = { cases: [{ title: "Off", value: false }, { title: "On", value: true }] };
@@ -869,11 +869,11 @@ function setting(member, path, isInList = false) {
     if (hadFocus) (buttons[0] ?? (source.matches("input, select, textarea, button") ? source : source.querySelector("button")))?.focus();
   }
 
-  function conflict(source, place, value, again, undo) {
+  function conflict(source, editPath, value, again, undo) {
     const isHidden = isSecret || source.type === "password";
     const mine = value !== undefined && !isHidden ? `; yours, not saved: ${brief(value)}` : "";
-    const theirs = isHidden ? "hidden" : keys.get(place[0])?.hidden ?? brief(get(place));
-    // What an edit of a list's element was about may be at another place now: that one cannot be made again.
+    const theirs = isHidden ? "hidden" : keys.get(editPath[0])?.hidden ?? brief(get(editPath));
+    // An element of a list may have another index now: an edit of it cannot be made again.
     const useMine = again ? [["Use mine", again]] : [];
     note(source, `Another program has changed ${source.ariaLabel ?? "this"} meanwhile. It is now: ${theirs}${mine}`, [...useMine, ["Keep theirs", () => {
       note(source);
@@ -882,10 +882,10 @@ function setting(member, path, isInList = false) {
   }
 
   // Makes an edit and gives the answer where it was made; `undo` shows the store's value instead of the person's.
-  async function edit(source, operation, place, more, undo = () => {}, again) {
-    const answer = await send(operation, place, more);
-    const repeat = async () => { if (await edit(source, operation, place, { ...more, base: revision(place) }, undo)) undo(); };
-    if (answer.isConflict) conflict(source, place, more.value, again === undefined ? repeat : again, undo);
+  async function edit(source, operation, editPath, more, undo = () => {}, again) {
+    const answer = await send(operation, editPath, more);
+    const repeat = async () => { if (await edit(source, operation, editPath, { ...more, base: revision(editPath) }, undo)) undo(); };
+    if (answer.isConflict) conflict(source, editPath, more.value, again === undefined ? repeat : again, undo);
     else note(source, answer.isGood ? "" : answer.message);
     if (answer.isGood) {
       say(`${name} is saved.`);
@@ -953,7 +953,7 @@ let settings = [], general;
 
 const inputsAt = (path) => [...find(`at-${path}`)?.querySelectorAll("input, textarea") ?? []];
 
-// Puts the texts that were typed in a form that is gone into the one that is there now; one that has no place in it is kept at
+// Puts the texts that were typed in a form that is gone into the one that is there now; one without an input in it is kept at
 // the foot of the page.
 function bringBack(texts) {
   for (const [old, { path, base }, isFocused, selection] of texts) {
@@ -1157,7 +1157,7 @@ window.addEventListener("beforeunload", (event) => { if (typed.size || unanswere
 
 if (JSON.rawJSON) {
   connect();
-  // A browser has six connections to a server at most: a page that nobody looks at needs none.
+  // A browser has six connections to a server at most: a page out of sight needs none.
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) connect();
     else if (!unanswered) disconnect();

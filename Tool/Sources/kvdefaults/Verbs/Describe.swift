@@ -13,16 +13,16 @@ struct Describe: ParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() throws {
-        let place = try DomainAccess.path(path, of: domain)
-        guard let member = try domain.requiredType().member(at: place) else {
+        let location = try DomainAccess.path(path, of: domain)
+        guard let member = try domain.requiredType().member(at: location) else {
             throw Failure.absent("Its type has no \(path)", of: domain.text)
         }
         if json { return print(try JSONText.of(try tree(member))) }
-        if !place.isEmpty || member.words.documentation != nil {
+        if !location.isEmpty || member.words.documentation != nil {
             show(path.isEmpty ? domain.text : path, member, indent: "")
         }
         for inner in member.type.members {
-            show(place.appending(.key(inner.key)).text, inner, indent: place.isEmpty ? "" : "  ")
+            show(location.appending(.key(inner.key)).text, inner, indent: location.isEmpty ? "" : "  ")
         }
     }
 

@@ -19,34 +19,34 @@ struct Edit: ParsableCommand {
     private var domain: Domain { store.domain }
 
     func run() throws {
-        let place = try DomainAccess.path(path, of: domain)
+        let location = try DomainAccess.path(path, of: domain)
         let type = try domain.type()
-        guard type?.member(at: place)?.words.isSecret != true else {
+        guard type?.member(at: location)?.words.isSecret != true else {
             throw Failure("\(path) is a secret, which is not shown; kvdefaults set sets it", of: domain.text)
         }
         let store = try domain.opened()
-        let stored = try about(domain.text) { try base(store, place) }
-        let withheld = Withheld(in: stored, type, at: place)
+        let stored = try about(domain.text) { try base(store, location) }
+        let withheld = Withheld(in: stored, type, at: location)
         guard let old = try withheld.leftOut(of: stored) else {
             throw Failure(
                 "\(path) holds secrets, which are not shown; kvdefaults edit opens an element, such as \(path)[0]",
                 of: domain.text)
         }
         let session = EditSession(
-            domain: domain, type: type, place: place, stored: stored, base: old, withheld: withheld)
+            domain: domain, type: type, location: location, stored: stored, base: old, withheld: withheld)
         let before = try domain.opened(type)
-        try session.edit { new in try apply(Difference.between(old, new, at: place), before) }
+        try session.edit { new in try apply(Difference.between(old, new, at: location), before) }
     }
 
-    private func base(_ store: DefaultsStore, _ place: PropertyListPath) throws -> PropertyList {
-        if place.isEmpty { return try store.dictionary(of: .application) }
-        guard let value = try store.value(at: place) else {
+    private func base(_ store: DefaultsStore, _ location: PropertyListPath) throws -> PropertyList {
+        if location.isEmpty { return try store.dictionary(of: .application) }
+        guard let value = try store.value(at: location) else {
             throw Failure.absent("There is no value at \(path)", of: domain.text)
         }
         return value
     }
 
-    /// Makes the differences in one step, over what the store has by now.
+    /// Makes the differences in one step, over the store's present values.
     ///
     /// - Parameter before: the store as it was when the text was made.
     private func apply(_ changes: [Difference.Change], _ before: DefaultsStore) throws {
@@ -72,9 +72,9 @@ struct Edit: ParsableCommand {
 private struct EditSession {
     let domain: Domain
     let type: CodableType?
-    let place: PropertyListPath
+    let location: PropertyListPath
     let stored: PropertyList
-    /// What of it is shown.
+    /// The part of it that is shown.
     let base: PropertyList
     let withheld: Withheld
 
@@ -125,7 +125,7 @@ private struct EditSession {
         do {
             let value = try PropertyList(parsing: bytes, as: .json).valueOfJSONForm()
             guard let type else { return value }
-            let inner = place.isEmpty ? type : type.member(at: place)?.type
+            let inner = location.isEmpty ? type : type.member(at: location)?.type
             let whole = try withheld.putBack(into: value, from: stored)
             let faults = inner.map { Check($0).faults(in: whole) } ?? []
             guard let fault = faults.first(where: { !withheld.contains($0.path) }) else { return value }
@@ -138,7 +138,7 @@ private struct EditSession {
 
     /// The documentation of a setting before it, and those that are absent, with their defaults, at the end.
     private func comments(_ inner: PropertyListPath) -> (before: [String], end: [String]) {
-        let whole = PropertyListPath(place.steps + inner.steps)
+        let whole = PropertyListPath(location.steps + inner.steps)
         guard let member = type?.member(at: whole) else { return ([], []) }
         let before = inner.isEmpty ? [] : Self.lines(member.words)
         let present = base.value(at: inner)

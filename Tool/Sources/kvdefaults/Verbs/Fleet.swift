@@ -151,9 +151,9 @@ extension Fleet {
         ) throws {
             let present = try target.dictionary(of: .application)
             let conflicts = parts.compactMap { part in
-                // What is no dictionary now has no place for the setting.
-                if part.old != nil, let place = blocked(part.path, in: present) {
-                    return Difference.Change(path: place, old: nil, new: nil)
+                // A value that is no dictionary now cannot hold the setting.
+                if part.old != nil, let blocker = blocked(part.path, in: present) {
+                    return Difference.Change(path: blocker, old: nil, new: nil)
                 }
                 let value = present.value(at: part.path)
                 return value != part.new && value != part.old ? part : nil
@@ -168,17 +168,17 @@ extension Fleet {
                     try removeEmpty(part.path, changes, transaction, target)
                     continue
                 }
-                if let place = blocked(part.path, in: try target.dictionary(of: .application)) {
-                    try transaction.remove(at: place)
+                if let blocker = blocked(part.path, in: try target.dictionary(of: .application)) {
+                    try transaction.remove(at: blocker)
                 }
                 try transaction.setStored(old, at: part.path)
             }
         }
 
-        /// The place on the way to a setting that is no dictionary; nil where there is none.
+        /// The path of a value on the way to a setting that is no dictionary; nil where there is none.
         private func blocked(_ path: PropertyListPath, in present: PropertyList) -> PropertyListPath? {
             path.steps.indices.dropFirst().map { PropertyListPath(Array(path.steps[..<$0])) }
-                .first { place in present.value(at: place).map { $0.kind != .dictionary } ?? false }
+                .first { outer in present.value(at: outer).map { $0.kind != .dictionary } ?? false }
         }
 
         /// Removes the dictionaries around a removed setting that are empty without it, and were not there before.

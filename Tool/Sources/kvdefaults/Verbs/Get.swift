@@ -30,8 +30,8 @@ struct Get: ParsableCommand {
         var command = Get()
         var store = StoreArguments()
         store.name = Domain(words[2])
-        store.place = ServerOption()
-        store.place.server = nil
+        store.fleet = ServerOption()
+        store.fleet.server = nil
         command.store = store
         command.path = words[3]
         (command.json, command.xml, command.origin) = (false, false, false)
@@ -39,15 +39,17 @@ struct Get: ParsableCommand {
     }
 
     func run() throws {
-        let place = try DomainAccess.path(path, of: domain)
+        let location = try DomainAccess.path(path, of: domain)
         let type = try domain.type()
-        if type?.member(at: place)?.words.isSecret == true {
+        if type?.member(at: location)?.words.isSecret == true {
             throw Failure("\(path) is a secret, which is not shown", of: domain.text)
         }
-        if place.isEmpty, try !domain.isThere(type) { throw Failure.absent("There is no such store", of: domain.text) }
-        let found = try about(domain.text, type) { try Layers(store: try domain.opened(type)).find(place) }
+        if location.isEmpty, try !domain.isThere(type) {
+            throw Failure.absent("There is no such store", of: domain.text)
+        }
+        let found = try about(domain.text, type) { try Layers(store: try domain.opened(type)).find(location) }
         guard let found else { throw Failure.absent("There is no value at \(path)", of: domain.text) }
-        let value = Values.masked(found.value, type, at: place)
+        let value = Values.masked(found.value, type, at: location)
         if xml {
             print(
                 try String(decoding: about(domain.text) { try value.serialized(as: .xml) }, as: UTF8.self),

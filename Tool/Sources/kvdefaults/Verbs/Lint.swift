@@ -13,7 +13,7 @@ struct Lint: ParsableCommand {
             """)
 
     @Argument(help: "Files of any format, and domains; - is standard input.") var files: [Source]
-    @OptionGroup var place: ServerOption
+    @OptionGroup var fleet: ServerOption
     @Option(
         help: "Check the values by this type: the domain that publishes it, or a file of types (.kvtypes).",
         completion: .custom(Completion.types))
@@ -22,7 +22,7 @@ struct Lint: ParsableCommand {
 
     func run() throws {
         let type = try types.map(Self.type)
-        let found = files.flatMap { file in findings(in: file.on(place.server), type) }
+        let found = files.flatMap { file in findings(in: file.on(fleet.server), type) }
         if json {
             print(try JSONText.of(PropertyList(found.map(\.tree))))
         } else {
@@ -47,16 +47,16 @@ struct Lint: ParsableCommand {
                 return []
             }
             let type = try type ?? file.type()
-            let place = try file.inFile()
+            let source = try file.inFile()
             // A program that has stored nothing yet has its defaults.
-            if try file.isDomain(), !file.isOnServer, !exists(place.text) { return [] }
-            let content = try place.read()
+            if try file.isDomain(), !file.isOnServer, !exists(source.text) { return [] }
+            let content = try source.read()
             guard let type else { return [] }
             if content.list.isKeyedArchive {
                 let faults = Check(type).faults(in: try about(file.text) { try content.list.unarchived() })
                 return faults.map { Finding(file: file.text, text: $0.message, path: $0.path) }
             }
-            return findings(of: Check(type).faults(in: content.list), in: file, place, content)
+            return findings(of: Check(type).faults(in: content.list), in: file, source, content)
         } catch let failure as Failure {
             return [Finding(file.text, failure)]
         } catch {
@@ -70,25 +70,25 @@ struct Lint: ParsableCommand {
         if let root = try? TypeRegistry().schema(text) { _ = try DefaultsSchema(root) }
     }
 
-    /// The first faults are so many that nobody reads on; the places of more would take long to find.
-    private static let mostPlaces = 100
+    /// No person reads more faults; the locations of more would take long to find.
+    private static let mostLocations = 100
 
     /// Each fault with line and column, where the file is a text of XML or JSON.
     private func findings(
-        of faults: [Check.Fault], in file: Source, _ place: Source, _ content: Source.Content
+        of faults: [Check.Fault], in file: Source, _ source: Source, _ content: Source.Content
     ) -> [Finding] {
         if faults.isEmpty { return [] }
-        let bytes = file.isOnServer ? nil : content.bytes ?? (try? TextFile.bytes(place.text))
-        let paths = faults.prefix(Self.mostPlaces).map(\.path)
-        let places = bytes.map { PropertyListPath.locations(of: paths, in: $0, as: content.format) } ?? []
+        let bytes = file.isOnServer ? nil : content.bytes ?? (try? TextFile.bytes(source.text))
+        let paths = faults.prefix(Self.mostLocations).map(\.path)
+        let locations = bytes.map { PropertyListPath.locations(of: paths, in: $0, as: content.format) } ?? []
         return faults.enumerated().map { number, fault in
-            let location = number < places.count ? places[number] : nil
+            let location = number < locations.count ? locations[number] : nil
             return Finding(file: file.text, text: fault.message(at: location), path: fault.path, location: location)
         }
     }
 }
 
-/// What is wrong in a file, and where.
+/// A fault in a file, and its path and location.
 private struct Finding {
     let file: String
     let text: String
@@ -145,7 +145,7 @@ enum TextFile {
         return try about(path) { try bytes(of: descriptor) }
     }
 
-    /// What can be read of a descriptor, up to the size that files may have.
+    /// The bytes that can be read of a descriptor, up to the size that files may have.
     static func bytes(of descriptor: Int32) throws -> [UInt8] {
         let most = PropertyListLimits().fileBytes
         var bytes: [UInt8] = []
@@ -172,7 +172,7 @@ extension CodableType {
     fileprivate var knownKeys: [String] { members.map(\.key) + cases.filter { $0.rawValue == nil }.map(\.name) }
 }
 
-/// A check of a whole dictionary by its type: what is wrong in each setting, and keys that were most likely misspelt.
+/// A check of a whole dictionary by its type: the fault of each setting, and keys that were most likely misspelt.
 struct Check {
     struct Fault {
         let path: PropertyListPath
@@ -213,8 +213,8 @@ struct Check {
     private func absences(in list: PropertyList, _ type: CodableType, at path: PropertyListPath) -> [Fault] {
         guard list.kind == .dictionary else { return [] }
         return type.members.filter { !$0.mayBeAbsent && list[$0.key] == nil }.map { member in
-            let place = path.appending(.key(member.key))
-            return Fault(path: path, message: "Expected \(member.type) at \(place.text), found nothing")
+            let missing = path.appending(.key(member.key))
+            return Fault(path: path, message: "Expected \(member.type) at \(missing.text), found nothing")
         }
     }
 
@@ -233,12 +233,12 @@ struct Check {
         for (count, step) in path.steps.enumerated() {
             guard let member = outer.member(at: [step]) else {
                 guard case .key(let key) = step else { return nil }
-                let place = PropertyListPath(Array(path.steps[...count]))
+                let wrong = PropertyListPath(Array(path.steps[...count]))
                 let members = outer.members
                 // The name that programs see, where the file has another.
                 let renamed = members.first { $0.name == key }?.key
                 let meant = renamed ?? CloseNames(outer.knownKeys).closest(to: key)
-                return meant.map { misspelling(of: outer, at: place, $0) }
+                return meant.map { misspelling(of: outer, at: wrong, $0) }
             }
             outer = member.type
         }
@@ -258,8 +258,8 @@ struct Check {
     /// Each unknown key is compared with each absent one: of very many the first, which take a second.
     private static let mostComparisons = 1 << 20
 
-    private func misspelling(of type: CodableType, at place: PropertyListPath, _ meant: String) -> Fault {
-        Fault(path: place, message: "\(type.wrapped) has no \(place.text); did you mean \(meant)?")
+    private func misspelling(of type: CodableType, at path: PropertyListPath, _ meant: String) -> Fault {
+        Fault(path: path, message: "\(type.wrapped) has no \(path.text); did you mean \(meant)?")
     }
 
     /// Unknown keys that are nearly those of a setting that is absent. Any other belongs to another program. Recursion
@@ -276,15 +276,15 @@ struct Check {
         // Most values have no unknown keys.
         var absent: (names: CloseNames, count: Int)?
         return list.entries.flatMap { key, value -> [Fault] in
-            let place = path.appending(.key(key))
+            let inner = path.appending(.key(key))
             if let member = type.member(at: [.key(key)]) {
-                return strays(in: value, member.type, at: place, &comparisons)
+                return strays(in: value, member.type, at: inner, &comparisons)
             }
             guard comparisons > 0 else { return [] }
             let (names, count) = absent ?? unused(of: type, in: list)
             absent = (names, count)
             comparisons -= count
-            return names.closest(to: key).map { [misspelling(of: type, at: place, $0)] } ?? []
+            return names.closest(to: key).map { [misspelling(of: type, at: inner, $0)] } ?? []
         }
     }
 

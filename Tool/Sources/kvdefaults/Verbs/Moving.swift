@@ -65,8 +65,8 @@ struct Copy: ParsableCommand {
     @OptionGroup var change: ChangeOptions
     @Flag(help: "Keep the new domain in a SQLite database.") var sqlite = false
 
-    private var from: Domain { source.on(change.place.server) }
-    private var to: Domain { target.on(change.place.server, note: change.note) }
+    private var from: Domain { source.on(change.fleet.server) }
+    private var to: Domain { target.on(change.fleet.server, note: change.note) }
 
     func validate() throws {
         if sqlite, to.server != nil {

@@ -17,12 +17,12 @@ struct Page: ParsableCommand {
     /// The page has a program of its own, kvdefaults-page, which this one becomes: it needs the whole of Foundation.
     func run() throws {
         let folder = try Self.folder()
-        let server = store.place.server.map { ["--server", $0] } ?? []
+        let server = store.fleet.server.map { ["--server", $0] } ?? []
         let words = [store.domain.text] + server + (readOnly ? ["--read-only"] : [])
-        for place in [folder, folder + "/../libexec"] {
-            Self.become("\(place)/kvdefaults-page", words)
+        for candidate in [folder, folder + "/../libexec"] {
+            Self.become("\(candidate)/kvdefaults-page", words)
             guard errno == ENOENT else {
-                throw Failure(String(cString: strerror(errno)), of: "\(place)/kvdefaults-page")
+                throw Failure(String(cString: strerror(errno)), of: "\(candidate)/kvdefaults-page")
             }
         }
         throw Failure("There is no program kvdefaults-page beside it, or in \(folder)/../libexec", of: "kvdefaults")

@@ -28,19 +28,19 @@ struct Set: ParsableCommand {
         let given = try type.map { text in try about("--type") { try TypeRegistry().type(text) } }
         try domain.change { transaction, published in
             for index in stride(from: 0, to: assignments.count, by: 2) {
-                let place = try PropertyListPath(text: assignments[index])
-                let type = given ?? published?.member(at: place)?.type
-                let isSecret = published.map { Values.isSecret(place, of: $0) } ?? false
-                let value = try Values.read(assignments[index + 1], as: type, at: place, isSecret: isSecret)
-                if given == nil { try refuseMistakes(assignments[index], place, value, published, transaction) }
-                try transaction.setStored(value, at: place)
+                let location = try PropertyListPath(text: assignments[index])
+                let type = given ?? published?.member(at: location)?.type
+                let isSecret = published.map { Values.isSecret(location, of: $0) } ?? false
+                let value = try Values.read(assignments[index + 1], as: type, at: location, isSecret: isSecret)
+                if given == nil { try refuseMistakes(assignments[index], location, value, published, transaction) }
+                try transaction.setStored(value, at: location)
             }
         }
     }
 
     /// Refuses a path with its value in one word, and new keys that were most likely misspelt.
     private func refuseMistakes(
-        _ text: String, _ place: PropertyListPath, _ value: PropertyList, _ type: CodableType?,
+        _ text: String, _ location: PropertyListPath, _ value: PropertyList, _ type: CodableType?,
         _ transaction: DefaultsTransaction
     ) throws {
         if let equals = text.firstIndex(of: "="), !text.contains("\"") {
@@ -48,8 +48,8 @@ struct Set: ParsableCommand {
             throw Failure("Expected a path and its value as two words, \(words), found \(text)", of: domain.text)
         }
         guard let check = type.map(Check.init) else { return }
-        let isNew = try transaction.stored(at: place) == nil
-        if let fault = (isNew ? check.fault(of: place) : nil) ?? check.strays(in: value, at: place).first {
+        let isNew = try transaction.stored(at: location) == nil
+        if let fault = (isNew ? check.fault(of: location) : nil) ?? check.strays(in: value, at: location).first {
             throw Failure(fault.message, of: domain.text)
         }
     }

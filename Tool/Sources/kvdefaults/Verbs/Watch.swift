@@ -21,16 +21,16 @@ struct Watch: ParsableCommand {
     }
 
     func run() throws {
-        let place = try DomainAccess.path(path, of: domain)
+        let location = try DomainAccess.path(path, of: domain)
         let type = try domain.type()
         try about(domain.text, type) {
             let printer = ChangePrinter(
                 domain: domain, type: type, form: json ? .json : commands ? .commands : .text, most: count)
-            var look = try WatchedStore(domain, place, printer)
+            var look = try WatchedStore(domain, location, printer)
             while !printer.isOver {
                 var entry = pollfd(fd: try look.store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
                 poll(&entry, 1, 500)
-                if look.isOutdated(domain) { look = try look.reopened(domain, place, printer) }
+                if look.isOutdated(domain) { look = try look.reopened(domain, location, printer) }
                 try pump(look.store)
                 try StandardOutput.check()
             }
@@ -54,28 +54,28 @@ private struct WatchedStore {
     private let file: String?
     private let hasFolder: Bool
 
-    init(_ domain: Domain, _ place: PropertyListPath, _ printer: ChangePrinter) throws {
+    init(_ domain: Domain, _ location: PropertyListPath, _ printer: ChangePrinter) throws {
         file = domain.file
         hasFolder = file.map(Self.isFolderThere) ?? true
         store = try domain.opened()
-        watch = try store.watch(.subtree(place)) { printer.show($0.path, $0.old, $0.new) }
+        watch = try store.watch(.subtree(location)) { printer.show($0.path, $0.old, $0.new) }
     }
 
     private static func isFolderThere(of file: String) -> Bool {
         exists(file.lastIndex(of: "/").map { String(file[...$0]) } ?? ".")
     }
 
-    /// Whether the store has another file by now, or a folder for it, which nobody can observe before it is there.
+    /// Whether the store has another file by now, or a folder for it, which cannot be observed before it is there.
     func isOutdated(_ domain: Domain) -> Bool {
         domain.file != file || !hasFolder && file.map(Self.isFolderThere) ?? false
     }
 
     /// The store as it is now, with the changes up to it printed.
-    func reopened(_ domain: Domain, _ place: PropertyListPath, _ printer: ChangePrinter) throws -> WatchedStore {
-        let new = try WatchedStore(domain, place, printer)
+    func reopened(_ domain: Domain, _ location: PropertyListPath, _ printer: ChangePrinter) throws -> WatchedStore {
+        let new = try WatchedStore(domain, location, printer)
         let none = PropertyList([:] as [String: PropertyList])
-        let (old, present) = (try store.stored(at: place), try new.store.stored(at: place))
-        for change in Difference.between(old ?? none, present ?? none, at: place) {
+        let (old, present) = (try store.stored(at: location), try new.store.stored(at: location))
+        for change in Difference.between(old ?? none, present ?? none, at: location) {
             printer.show(change.path, change.old, change.new)
         }
         watch.cancel()
@@ -107,28 +107,28 @@ private final class ChangePrinter: @unchecked Sendable {
         StandardOutput.flush()
     }
 
-    private func line(_ place: PropertyListPath, _ oldValue: PropertyList?, _ newValue: PropertyList?) -> String {
-        let old = oldValue.map { Values.masked($0, type, at: place) }
-        let new = newValue.map { Values.masked($0, type, at: place) }
+    private func line(_ location: PropertyListPath, _ oldValue: PropertyList?, _ newValue: PropertyList?) -> String {
+        let old = oldValue.map { Values.masked($0, type, at: location) }
+        let new = newValue.map { Values.masked($0, type, at: location) }
         switch form {
         case .commands:
-            // A command would put the words for secrets in their place, or take them away.
-            if old != oldValue || new != newValue { return comment(place) }
-            return Values.command(domain, place, new)
+            // A command would set secrets to the words for them, or remove them.
+            if old != oldValue || new != newValue { return comment(location) }
+            return Values.command(domain, location, new)
         case .json:
-            var entry: [String: PropertyList] = ["path": PropertyList(place.text)]
+            var entry: [String: PropertyList] = ["path": PropertyList(location.text)]
             (entry["old"], entry["new"]) = (old, new)
             return Values.line(PropertyList(entry))
         case .text:
-            let path = Terminal.bold(place.text)
+            let path = Terminal.bold(location.text)
             guard let new else { return "\(path) removed, was \(old.map(Values.line) ?? "absent")" }
             return "\(path) = \(Values.line(new))"
                 + Terminal.dim(old.map { ", was \(Values.line($0))" } ?? ", was absent")
         }
     }
 
-    private func comment(_ place: PropertyListPath) -> String {
-        let isSecret = type.map { Values.isSecret(place, of: $0) } ?? false
-        return "# \(domain.text): \(place.text) \(isSecret ? "is a secret" : "holds secrets"), and was changed"
+    private func comment(_ location: PropertyListPath) -> String {
+        let isSecret = type.map { Values.isSecret(location, of: $0) } ?? false
+        return "# \(domain.text): \(location.text) \(isSecret ? "is a secret" : "holds secrets"), and was changed"
     }
 }
