@@ -70,15 +70,15 @@ struct KeyTable<Value>: ~Copyable {
         let hash = hashBytes(key, seed)
         entries.append(Entry(hash: hash, offset: bytes.count, length: key.count, value: value))
         bytes.append(contentsOf: key)
-        place(hash, entries.count)
+        fillSlot(hash, entries.count)
     }
 
     private mutating func grow() {
         slots = [UInt32](repeating: 0, count: max(slots.count * 2, 16))
-        for (index, entry) in entries.enumerated() { place(entry.hash, index + 1) }
+        for (index, entry) in entries.enumerated() { fillSlot(entry.hash, index + 1) }
     }
 
-    private mutating func place(_ hash: UInt64, _ number: Int) {
+    private mutating func fillSlot(_ hash: UInt64, _ number: Int) {
         let mask = slots.count &- 1
         var slot = Int(truncatingIfNeeded: hash) & mask
         while slots[slot] != 0 { slot = (slot &+ 1) & mask }

@@ -89,7 +89,7 @@ struct ReaderCheck: ReaderOutput, ~Copyable {
         frames[frames.count &- 1].count &+= 1
     }
 
-    /// A UID takes the place of its dictionary, which makes no difference here.
+    /// A UID replaces its dictionary, which makes no difference here.
     var uidOfOpenDictionary: UInt32? { nil }
 
     mutating func endDictionary(asUID uid: UInt32) throws(PropertyListError) { try end() }

@@ -13,7 +13,7 @@ extension DefaultsError {
         case .io: self.init(.unreachable, "The server cannot be reached", detail: words)
         default: self.init(kind, "The server cannot be reached", detail: words)
         }
-        // 08P01 is what a pooler says of its own connections.
+        // 08P01 is the code of a pooler for its own connections.
         isPassing = code.map { $0.hasPrefix("53") || $0 == "57P03" || $0 == "08P01" } ?? false
     }
 

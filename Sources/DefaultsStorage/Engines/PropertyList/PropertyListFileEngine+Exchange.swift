@@ -13,7 +13,7 @@ extension PropertyListFileEngine {
     /// - Parameter base: the document of the expected file; nil where nothing is to be merged.
     /// - Returns: the error after which the new file counts all the same; nil for none.
     /// - Throws: an error after which it does not, ``DefaultsError/Code/conflict`` where another program's file was there.
-    func place(
+    func install(
         _ name: TemporaryName, _ new: FileStamp, over expected: FileStamp?, _ base: PropertyList?
     ) throws(DefaultsError) -> DefaultsError? {
         do throws(DefaultsError) {

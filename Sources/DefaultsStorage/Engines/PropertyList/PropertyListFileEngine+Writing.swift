@@ -24,7 +24,7 @@ extension PropertyListFileEngine {
             throw error
         }
         keepBackup(of: old)
-        var failure = try place(name, written, over: isChecking ? stamp : old.map { FileStamp($0) }, base)
+        var failure = try install(name, written, over: isChecking ? stamp : old.map { FileStamp($0) }, base)
         // The new file is there from now on, whatever fails.
         do throws(DefaultsError) {
             try folder.descriptor.synchronize()
