@@ -221,7 +221,7 @@ def between(fleet):
 
 @row
 def updates(fleet):
-    """Eight processes count in one place."""
+    """Eight processes count under one key."""
     name, each = fleet.store(), 1000 if fleet.full else 40
     programs = [fleet.open(name, cache=f"{fleet.folder}/cache{i}", timeout=60) for i in range(8)]
     for i, program in enumerate(programs):
@@ -1352,12 +1352,12 @@ def abused(fleet):
         check("is not" in said, f"a writer may not set a revision to {head}", said)
     # Arrays of two references each to the next: 2^60 objects.
     objects = [bytes([0xA2, number + 1, number + 1]) for number in range(60)] + [b"\x10\x01"]
-    data, places = b"bplist00", []
+    data, offsets = b"bplist00", []
     for each in objects:
-        places.append(len(data))
+        offsets.append(len(data))
         data += each
     table = len(data)
-    data += b"".join(place.to_bytes(2, "big") for place in places) + bytes(6) + b"\x02\x01"
+    data += b"".join(offset.to_bytes(2, "big") for offset in offsets) + bytes(6) + b"\x02\x01"
     data += len(objects).to_bytes(8, "big") + bytes(8) + table.to_bytes(8, "big")
     start = time.monotonic()
     found = fleet.server.sql(f"SELECT kv_json('\\x{data.hex()}') IS NULL")
@@ -1445,7 +1445,7 @@ def counted(writers, server, name):
 
 
 def fail_over(fleet, is_synchronous):
-    """The primary is killed amid commits, and the standby takes its place, to which the programs' text leads as well."""
+    """The primary is killed amid commits, and replaced by the standby, to which the programs' text leads as well."""
     what = "synchronous" if is_synchronous else "asynchronous"
     name = fleet.store()
     primary = Server(fleet.folder, f"primary-{what}")

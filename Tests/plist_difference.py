@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Prints every place where two property lists differ: plist_difference.py OLD NEW."""
+"""Prints the path of every value where two property lists differ: plist_difference.py OLD NEW."""
 import plistlib
 import sys
 
 
-def differences(old, new, place="root"):
+def differences(old, new, path="root"):
     if type(old) is not type(new):
-        yield f"{place}: {old!r} -> {new!r}"
+        yield f"{path}: {old!r} -> {new!r}"
     elif isinstance(old, dict):
         for key in sorted(old.keys() | new.keys()):
-            inner = f"{place}[{key!r}]"
+            inner = f"{path}[{key!r}]"
             if key not in old:
                 yield f"{inner}: added {new[key]!r}"
             elif key not in new:
@@ -18,9 +18,9 @@ def differences(old, new, place="root"):
                 yield from differences(old[key], new[key], inner)
     elif isinstance(old, list) and len(old) == len(new):
         for index, (left, right) in enumerate(zip(old, new)):
-            yield from differences(left, right, f"{place}[{index}]")
+            yield from differences(left, right, f"{path}[{index}]")
     elif old != new:
-        yield f"{place}: {old!r} -> {new!r}"
+        yield f"{path}: {old!r} -> {new!r}"
 
 
 def main():

@@ -55,7 +55,7 @@ def environment(**changes):
 
 
 def version():
-    """The package's version, from the one place where it stands."""
+    """The package's version, from the one file that has it."""
     text = (ROOT / "Sources/KVCodable/Version.swift").read_text()
     return text.split('libraryVersion = "')[1].split('"')[0]
 

@@ -43,12 +43,12 @@ class Part:
 
     def __init__(self, name):
         self.setup = PARTS[name]
-        self.place = ROOT / "build/mutants" / name
-        self.tree = self.place / "tree"
+        self.folder = ROOT / "build/mutants" / name
+        self.tree = self.folder / "tree"
         self.language = swift if self.setup.language == "swift" else clang
         self.sources = sorted(path.relative_to(ROOT).as_posix() for pattern in self.setup.sources
                               for path in ROOT.glob(pattern))
-        self.results_file = self.place / "results.jsonl"
+        self.results_file = self.folder / "results.jsonl"
 
     # ---- The copy
 
@@ -78,7 +78,7 @@ class Part:
             mutants[:] = [mutant for mutant in mutants if lines is None or found[name][0].line(mutant.start) in lines]
         total = sum(map(len, alive.values()))
         # What did not compile last time will not now.
-        memory = self.place / "dropped.json"
+        memory = self.folder / "dropped.json"
         known = set(json.loads(memory.read_text())) if memory.exists() else set()
         keys = {mutant.key for mutants in alive.values() for mutant in mutants}
         for mutants in alive.values():
@@ -105,17 +105,17 @@ class Part:
             memory.write_text(json.dumps(sorted(keys - {mutant.key for mutants in alive.values() for mutant in mutants})))
         self.setup.build(self.tree)
         mutants = [mutant for name in self.sources for mutant in alive[name]]
-        (self.place / "mutants.json").write_text(json.dumps([vars(mutant) | {"key": mutant.key} for mutant in mutants]))
+        (self.folder / "mutants.json").write_text(json.dumps([vars(mutant) | {"key": mutant.key} for mutant in mutants]))
         print(f"{len(mutants)} mutants, {total - len(mutants)} that do not compile", flush=True)
 
     def load(self):
-        return json.loads((self.place / "mutants.json").read_text())
+        return json.loads((self.folder / "mutants.json").read_text())
 
     # ---- Running
 
     def run(self, suite, number, seconds, reach=None):
         """Whether a suite passes with a mutant, and how long it took; a hang has failed."""
-        scratch = self.place / f"scratch/{threading.get_ident()}"
+        scratch = self.folder / f"scratch/{threading.get_ident()}"
         scratch.mkdir(parents=True, exist_ok=True)
         environment = {**os.environ, "KVCODABLE_MUTANT": str(number), "TMPDIR": str(scratch), "HOME": str(scratch)}
         if reach:
@@ -140,10 +140,10 @@ class Part:
 
     def baseline(self, count):
         """For each suite how long it takes, and which mutants it reaches."""
-        known = self.place / "baseline.json"
+        known = self.folder / "baseline.json"
         result = json.loads(known.read_text()) if known.exists() else {}
         for suite in [suite for suite in self.setup.suites(self.tree) if suite.name not in result]:
-            reach = self.place / "reach"
+            reach = self.folder / "reach"
             for attempt in range(3):
                 reach.write_bytes(bytes(count + 1))
                 reach.chmod(0o666)
@@ -310,9 +310,9 @@ def main():
     left, reasons = 0, explained()
     for name in arguments.part or sorted(PARTS):
         part = Part(name)
-        part.place.mkdir(parents=True, exist_ok=True)
-        if arguments.fresh or not (part.place / "mutants.json").exists():
-            (part.place / "baseline.json").unlink(missing_ok=True)
+        part.folder.mkdir(parents=True, exist_ok=True)
+        if arguments.fresh or not (part.folder / "mutants.json").exists():
+            (part.folder / "baseline.json").unlink(missing_ok=True)
             part.make()
         mutants = part.load()
         if not arguments.list:

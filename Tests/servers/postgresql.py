@@ -102,7 +102,7 @@ class Server:
         self.process.wait()
 
     def promote(self):
-        """A standby takes its primary's place."""
+        """A standby replaces its primary."""
         self.run(program("pg_ctl"), "promote", "-D", str(self.data), "-w")
 
     def copy(self, name):

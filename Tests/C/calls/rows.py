@@ -4,7 +4,7 @@
     rows.py FOLDER
 
 FOLDER/statuses.h is the list of every status. FOLDER/null_rows.h has, for each pointer argument of each function, a
-call with NULL in its place, and for each other argument calls with values that no caller should give;
+call with NULL for it, and for each other argument calls with values that no caller should give;
 FOLDER/lua_null_rows.h has the same for kvcodable_lua.h. The remaining arguments are good ones. A function that takes
 something of which this script knows no good value fails the build, so that no function comes without its rows. What a
 NULL gives follows from the header's conventions: a pointer that is only read must be there, an output need not be.
@@ -100,8 +100,8 @@ def outrageous(parameter):
     return [f"({parameter.type})99"] if parameter.type in header.enums() else []
 
 
-def call(function, place, value):
-    values = [value if index == place else good(function, one) for index, one in enumerate(function.parameters)]
+def call(function, position, value):
+    values = [value if index == position else good(function, one) for index, one in enumerate(function.parameters)]
     result = f"{function.name}({', '.join(values)})"
     if "&g.error" in values:
         result = f"told({result})"
@@ -113,12 +113,12 @@ def rows(headers=header.EXPORTED):
     for function in header.functions(headers):
         if function.result == "kv_status":
             yield f"ACCEPTED(whole, {call(function, None, None)})"
-        for place, parameter in enumerate(function.parameters):
+        for position, parameter in enumerate(function.parameters):
             if parameter.is_pointer or parameter.type == "kv_str":
-                yield f"{outcome(function, parameter)}({parameter.name}, {call(function, place, nothing(parameter))})"
+                yield f"{outcome(function, parameter)}({parameter.name}, {call(function, position, nothing(parameter))})"
             for value in outrageous(parameter):
                 is_refused = parameter.name == "flags" and function.result == "kv_status"
-                yield f"{'REFUSED' if is_refused else 'SURVIVED'}({parameter.name}, {call(function, place, value)})"
+                yield f"{'REFUSED' if is_refused else 'SURVIVED'}({parameter.name}, {call(function, position, value)})"
 
 
 header.functions()  # the callbacks' names must be known first

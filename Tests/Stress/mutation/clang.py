@@ -107,20 +107,20 @@ def returned(source):
 
 def statements(source):
     result = []
-    places = set()
+    positions = set()
     for start, block in source.around.items():
         if block is None or source.mask[block] != "{":
             continue
         before = source.mask[:start].rstrip()
         if before and before[-1] in "{};:)" or before.endswith(" else"):
-            places.add(source.trimmed(start, len(source.mask))[0])
+            positions.add(source.trimmed(start, len(source.mask))[0])
     for match in re.finditer(r"\b(if|while|for)\s*\(|\belse (?!if)", source.mask):
         if match.group(1) is None:
-            places.add(match.end())
+            positions.add(match.end())
         elif match.end() - 1 in source.ends:
-            places.add(source.trimmed(source.ends[match.end() - 1] + 1, len(source.mask))[0])
-    for place in sorted(places):
-        result += statement(source, place)
+            positions.add(source.trimmed(source.ends[match.end() - 1] + 1, len(source.mask))[0])
+    for position in sorted(positions):
+        result += statement(source, position)
     return result
 
 

@@ -1,4 +1,4 @@
-"""What the mutations of Swift and of C share: a source text, and the places where faults are put into it."""
+"""What the mutations of Swift and of C share: a source text, and the positions where faults are put into it."""
 import re
 from dataclasses import dataclass
 
@@ -33,21 +33,21 @@ class Source:
         self.ends, self.starts, self.around = self.match()
 
     def match(self):
-        """The place of each bracket's partner, both ways; and for each line's start the bracket that it stands in."""
+        """The position of each bracket's partner, both ways; and for each line's start the bracket that it stands in."""
         ends, starts, around, stack = {}, {}, {}, []
         around[0] = None
-        for place, sign in enumerate(self.mask):
+        for position, sign in enumerate(self.mask):
             if sign in OPEN:
-                stack.append(place)
+                stack.append(position)
             elif sign in CLOSE and stack:
                 start = stack.pop()
-                ends[start], starts[place] = place, start
+                ends[start], starts[position] = position, start
             elif sign == "\n":
-                around[place + 1] = stack[-1] if stack else None
+                around[position + 1] = stack[-1] if stack else None
         return ends, starts, around
 
-    def line(self, place):
-        return self.text.count("\n", 0, place) + 1
+    def line(self, position):
+        return self.text.count("\n", 0, position) + 1
 
     def trimmed(self, start, end):
         while start < end and self.mask[start].isspace():
@@ -58,23 +58,23 @@ class Source:
 
     def split(self, start, end, pattern):
         """The pieces of a range between what matches outside of every bracket, and the matches."""
-        pieces, found, place, begin = [], [], start, start
-        while place < end:
-            if self.mask[place] in OPEN and place in self.ends:
-                place = self.ends[place] + 1
+        pieces, found, position, begin = [], [], start, start
+        while position < end:
+            if self.mask[position] in OPEN and position in self.ends:
+                position = self.ends[position] + 1
                 continue
-            match = pattern.match(self.mask, place, end)
+            match = pattern.match(self.mask, position, end)
             if match:
-                pieces.append((begin, place))
+                pieces.append((begin, position))
                 found.append(match)
-                place = begin = match.end()
+                position = begin = match.end()
                 continue
-            place += 1
+            position += 1
         pieces.append((begin, end))
         return [self.trimmed(*piece) for piece in pieces], found
 
     def finish(self, mutants, file):
-        """Names the mutants, in the order of their places."""
+        """Names the mutants, in the order of their positions."""
         counts = {}
         mutants.sort(key=lambda mutant: (mutant.start, mutant.end, mutant.kind))
         for mutant in mutants:
@@ -89,17 +89,17 @@ class Source:
         edits = []
         for order, mutant in enumerate(mutants):
             length = mutant.end - mutant.start
-            # What begins or ends at one place is nested: the longer around the shorter, the first around the next.
+            # What begins or ends at one position is nested: the longer around the shorter, the first around the next.
             edits.append((mutant.start, 2, -length, order, mutant.start, mutant.before.replace("#", str(mutant.number))))
             edits.append((mutant.end, 0, length, -order, mutant.end, mutant.after.replace("#", str(mutant.number))))
             if mutant.middle:
                 start, end, text = mutant.middle
                 edits.append((start, 1, 0, 0, end, text))
-        result, place = [], 0
+        result, position = [], 0
         for start, _, _, _, end, text in sorted(edits, key=lambda edit: edit[:4]):
-            result += [self.text[place:start], text]
-            place = max(end, start)
-        return "".join(result) + self.text[place:]
+            result += [self.text[position:start], text]
+            position = max(end, start)
+        return "".join(result) + self.text[position:]
 
 
 def operands(source, start, end, wrap, compare, logical, comparing):

@@ -78,16 +78,16 @@ def conditions(source):
 
 
 def condition_end(source, match):
-    place = match.end()
-    while place < len(source.mask):
-        sign = source.mask[place]
-        if match.group(1) == "guard" and source.mask.startswith("else {", place) and not source.mask[place - 1].isalnum():
-            return place
+    position = match.end()
+    while position < len(source.mask):
+        sign = source.mask[position]
+        if match.group(1) == "guard" and source.mask.startswith("else {", position) and not source.mask[position - 1].isalnum():
+            return position
         if sign == "{" and match.group(1) != "guard":
-            return place
+            return position
         if sign in ")]}":
             return None
-        place = source.ends.get(place, place) + 1 if sign in "([{" else place + 1
+        position = source.ends.get(position, position) + 1 if sign in "([{" else position + 1
     return None
 
 
@@ -116,15 +116,15 @@ def statements(source):
     for start, block in source.around.items():
         if block is not None and source.mask[block] != "{":
             continue
-        place = start
-        while place < len(source.mask) and source.mask[place] == " ":
-            place += 1
+        position = start
+        while position < len(source.mask) and source.mask[position] == " ":
+            position += 1
         before = source.mask[:start].rstrip()
         label = before.rsplit("\n", 1)[-1].lstrip().startswith(("case ", "default:")) and before.endswith(":")
         if before and not label and (before[-1] in ",=(&|?:+-<>" or before.endswith(" in") and before[-4:] != "} in"):
             if not before.endswith(" in"):
                 continue
-        result += statement(source, place, block)
+        result += statement(source, position, block)
     for block, end in source.ends.items():
         if source.mask[block] != "{" or "\n" in source.mask[block:end]:
             continue
@@ -153,20 +153,20 @@ def statement(source, start, block, limit=None):
 
 
 def statement_end(source, start):
-    place = start
-    while place < len(source.mask):
-        sign = source.mask[place]
-        if sign in "([{" and place in source.ends:
-            place = source.ends[place] + 1
+    position = start
+    while position < len(source.mask):
+        sign = source.mask[position]
+        if sign in "([{" and position in source.ends:
+            position = source.ends[position] + 1
             continue
         if sign in ")]}":
-            return source.trimmed(start, place)[1]
+            return source.trimmed(start, position)[1]
         if sign == "\n":
-            rest = source.mask[place:].lstrip()
-            if not rest.startswith((".", "?", ":", "&&", "||", "+ ", "- ", "{")) and source.mask[place - 1] not in "=,+":
-                return source.trimmed(start, place)[1]
-        place += 1
-    return place
+            rest = source.mask[position:].lstrip()
+            if not rest.startswith((".", "?", ":", "&&", "||", "+ ", "- ", "{")) and source.mask[position - 1] not in "=,+":
+                return source.trimmed(start, position)[1]
+        position += 1
+    return position
 
 
 def gives_value(source, start, end, block):

@@ -12,9 +12,9 @@ def prove(proofs, folder):
     kinds = set()
     for name, (number, code) in CODES.items():
         for index, (_, call, file) in enumerate(calls, 1):
-            lines, place = fault(proofs, f"{folder}/plist", "plist", index, f"{index}:{number}:once", name)
+            lines, told_at = fault(proofs, f"{folder}/plist", "plist", index, f"{index}:{number}:once", name)
             runs += 1
-            if place is not None:
+            if told_at is not None:
                 told += 1
                 kinds.add(call)
             # The folder's, behind the rename: the new file is there.

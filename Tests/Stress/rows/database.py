@@ -20,9 +20,9 @@ def expect(said, expected, what):
 def prove(proofs, folder):
     for check in (made, unmade, without_links, met, synchronous, foreign, damaged, waited, unmoved, running, locked,
                   leaves, copied, without_library):
-        place = f"{folder}/{check.__name__}"
-        os.makedirs(place)
-        check(proofs, place + "/store.sqlite")
+        inner = f"{folder}/{check.__name__}"
+        os.makedirs(inner)
+        check(proofs, inner + "/store.sqlite")
     return ("made, not made, without links, met, synchronous, another program's, damaged, waited for, not moved, running, "
             "locked, left, copied, no library")
 
@@ -68,7 +68,7 @@ def met(proofs, path):
     """A database that another program puts there while one is made is the one that counts."""
     folder = os.path.dirname(path)
     calls = count_calls(proofs, folder + "/count", "sqlite")
-    place = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("link", "store.sqlite"))
+    link = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("link", "store.sqlite"))
     proofs.run("attempt", path, 3)
     database = sqlite3.connect(path)
     database.execute("UPDATE defaults SET key='theirs'")
@@ -77,7 +77,7 @@ def met(proofs, path):
     os.rename(path, path + ".new")
     os.unlink(f"{folder}/.store.sqlite.lock")
     said = proofs.run("probe", path, LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=folder,
-                      INTERPOSE_MOVE=f"{place}:{path}.new").stdout
+                      INTERPOSE_MOVE=f"{link}:{path}.new").stdout
     if said != "open 1\nset\n" or read_store(path) != {"theirs": 3, "probed": 1}:
         raise Broken(f"{said!r}: {read_store(path)}")
 
@@ -136,12 +136,12 @@ def damaged(proofs, path):
     said = proofs.run("probe", path, STORE_CORRUPTION="recover").stdout
     if said != "open 0\nset\nrecovered\n":
         raise Broken(f"{said!r}")
-    place = pathlib.Path(path).parent
+    parent = pathlib.Path(path).parent
     for end in parts:
-        kept = [file for file in place.glob("store.sqlite.corrupt-*" + end)
+        kept = [file for file in parent.glob("store.sqlite.corrupt-*" + end)
                 if end or file.name[-4:] not in parts]
         if len(kept) != 1:
-            raise Broken(f"{end}: {os.listdir(place)}")
+            raise Broken(f"{end}: {os.listdir(parent)}")
         if not end and kept[0].read_bytes() != garbage:
             raise Broken("what was put aside is not what was there")
     if read_store(path) != {"probed": 1}:

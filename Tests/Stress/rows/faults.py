@@ -102,13 +102,13 @@ def fault(proofs, folder, engine, index, fail, name):
     bad = [int(line.split()[1]) for line in lines if line.startswith("error ") and line.split()[1].isdigit()]
     if not any(line.startswith("error open") for line in lines) and len(good) + len(bad) != 3:
         raise Broken(f"{what}: {lines}")
-    place = check_told(what, engine, calls_of(folder), index, name, lines)
+    told_at = check_told(what, engine, calls_of(folder), index, name, lines)
     number = read_store(path).get("number", 0)
     check_held(what, engine, lines, number)
     check_modes(folder)
     if fail.endswith(":once") and any(name.endswith(".tmp") for name in os.listdir(folder)):
         raise Broken(f"{what}: left {os.listdir(folder)}")
-    return lines, place
+    return lines, told_at
 
 
 def check_held(what, engine, lines, number):
@@ -151,13 +151,13 @@ def two_writers(proofs, folder):
     """One writer's calls fail, another changes the same value in between: each change is there once, in its order."""
     runs = 0
     for engine in ENGINES:
-        place = f"{folder}/two-{engine}"
-        answers, total = write_together(proofs, place, engine, None)
+        inner = f"{folder}/two-{engine}"
+        answers, total = write_together(proofs, inner, engine, None)
         if set(answers) != {"ok"}:
             raise Broken(f"{engine}, two writers: {answers}")
         for index in range(1, total + 1, proofs.size(1 if engine == "plist" else 4, 1)):
             for number, how in ((28, "once"), (5, "ever")):
-                write_together(proofs, place, engine, f"{index}:{number}:{how}")
+                write_together(proofs, inner, engine, f"{index}:{number}:{how}")
                 runs += 1
     return runs
 

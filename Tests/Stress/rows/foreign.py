@@ -73,14 +73,14 @@ def at_each_moment(proofs, folder):
     """Another renames right before our exchange, and a third before we undo it; ours is killed in between, and the
     next one that takes the lock ends what it began."""
     calls, _ = commit(proofs, f"{folder}/count", None, None)
-    place = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("rename", "store.plist"))
+    rename = next(index for index, (_, call, name) in enumerate(calls, 1) if (call, name) == ("rename", "store.plist"))
     moments = 0
-    for strangers in ([place], [place, place + 1]):
-        for killed in [None, *range(place, place + len(strangers) + 3)]:
+    for strangers in ([rename], [rename, rename + 1]):
+        for killed in [None, *range(rename, rename + len(strangers) + 3)]:
             _, state = commit(proofs, f"{folder}/{len(strangers)}-{killed}", strangers, killed)
             kept = {key for found in state for key in found["a"]}
             # The second comes before the second rename, if there is one.
-            wanted = {"theirs", "theirs2"} if len(strangers) > 1 and killed != place else {"theirs"}
+            wanted = {"theirs", "theirs2"} if len(strangers) > 1 and killed != rename else {"theirs"}
             if killed is None:
                 wanted |= {"mine"}
                 state = state[:1]
@@ -129,23 +129,23 @@ def commit(proofs, folder, strangers, killed):
 def plain(proofs, folder):
     """File systems that can exchange no files: EINVAL, ENOSYS, EOPNOTSUPP."""
     for number in (22, 38, 95):
-        place = f"{folder}/{number}"
-        os.makedirs(place)
-        path = f"{place}/store.plist"
+        inner = f"{folder}/{number}"
+        os.makedirs(inner)
+        path = f"{inner}/store.plist"
         writer = Writer(proofs, path, "immediate", env={
-            **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": place, "INTERPOSE_PLAIN": str(number)})
+            **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": inner, "INTERPOSE_PLAIN": str(number)})
         answers = [writer.does(line) for line in ("set a 1", "set b 2", "begin;set c 3;commit", "close")]
         writer.leave()
         if answers != ["ok"] * 4 or read_store(path) != {"a": 1, "b": 2, "c": 3}:
             raise Broken(f"without exchange, error {number}: {answers}, {read_store(path)}")
-        if any(name.endswith(".tmp") for name in os.listdir(place)):
-            raise Broken(f"without exchange, error {number}: left {os.listdir(place)}")
+        if any(name.endswith(".tmp") for name in os.listdir(inner)):
+            raise Broken(f"without exchange, error {number}: left {os.listdir(inner)}")
     fails(proofs, f"{folder}/fails")
 
 
 def fails(proofs, folder):
-    """Where the rename that takes the exchange's place fails, so does the set."""
-    place = None
+    """Where the rename that replaces the exchange fails, so does the set."""
+    rename = None
     for index in (0, 1):
         os.makedirs(f"{folder}/{index}")
         path = f"{folder}/{index}/store.plist"
@@ -153,12 +153,12 @@ def fails(proofs, folder):
         os.utime(path, (1_000_000_000, 1_000_000_000))
         writer = Writer(proofs, path, "immediate", env={
             **os.environ, "LD_PRELOAD": proofs.interposer, "INTERPOSE_FOLDER": f"{folder}/{index}", "INTERPOSE_PLAIN": "22",
-            "INTERPOSE_CALLS": f"{folder}/{index}.calls", **({"INTERPOSE_FAIL": f"{place}:5:once"} if index else {})})
+            "INTERPOSE_CALLS": f"{folder}/{index}.calls", **({"INTERPOSE_FAIL": f"{rename}:5:once"} if index else {})})
         answers = [writer.does(line) for line in ("set a.b 1", "set b 2", "close")]
         writer.leave()
         calls = calls_of(f"{folder}/{index}")
         # The exchange, which fails, and the rename behind it.
-        place = [number for number, (said, call, name) in enumerate(calls, 1)
+        rename = [number for number, (said, call, name) in enumerate(calls, 1)
                  if (said, call, name) == (0, "rename", "store.plist")][1]
     if answers != ["error Optional(DefaultsStorage.DefaultsError.Code.io)", "ok", "ok"] or (
             read_store(path) != {**FIRST, "b": 2}):

@@ -1,4 +1,4 @@
-"""Whatever is in the file's place: no crash, and nothing of it is overwritten unread."""
+"""Whatever has the file's name: no crash, and nothing of it is overwritten unread."""
 import glob
 import os
 import pathlib

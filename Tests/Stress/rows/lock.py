@@ -16,9 +16,9 @@ from rows.writers import Writer
 def prove(proofs, folder):
     figures = []
     for check in (removed, cleaned, inherited, made_by_root, stuck, alone, ended):
-        place = f"{folder}/{check.__name__}"
-        os.makedirs(place)
-        figures.append(check(proofs, place))
+        inner = f"{folder}/{check.__name__}"
+        os.makedirs(inner)
+        figures.append(check(proofs, inner))
     return ", ".join(figure for figure in figures if figure)
 
 
@@ -117,13 +117,13 @@ def made_by_root(proofs, folder):
     for name in (proofs.scratch, os.path.dirname(folder), folder):
         os.chmod(name, 0o755)
     for has_file in (True, False):
-        place = f"{folder}/{has_file}"
-        os.makedirs(place)
-        path = f"{place}/store.plist"
+        inner = f"{folder}/{has_file}"
+        os.makedirs(inner)
+        path = f"{inner}/store.plist"
         if has_file:
             pathlib.Path(path).write_bytes(b"{}")
             os.chown(path, user.pw_uid, user.pw_gid)
-        os.chown(place, user.pw_uid, user.pw_gid)
+        os.chown(inner, user.pw_uid, user.pw_gid)
         expect(proofs.run("attempt", path, 1).stdout.split("\n")[0], "ok 1")
         status = os.stat(lock_of(path))
         expect((status.st_uid, status.st_gid, status.st_mode & 0o777), (user.pw_uid, user.pw_gid, 0o600))

@@ -64,13 +64,13 @@ def after_recovery(proofs, folder):
     expected = applied(applied(FIRST, LINES[0]), "set a.theirs true")
     calls, closing = [], 0
     for number in (0, 1):
-        place = f"{folder}/{number}"
-        os.makedirs(place)
-        pathlib.Path(place, "store.plist.bak").write_bytes(plistlib.dumps(FIRST))
-        answers, calls, found = run(proofs, place, closing, lines, b"<plist><dict>", STORE_CORRUPTION="recover")
-        if answers != ["ok"] * 3 or len([name for name in os.listdir(place) if ".corrupt-" in name]) != 1:
-            raise Broken(f"recovered: {answers}, {os.listdir(place)}")
-        # The last time that a new file is closed, before it takes the old one's place.
+        inner = f"{folder}/{number}"
+        os.makedirs(inner)
+        pathlib.Path(inner, "store.plist.bak").write_bytes(plistlib.dumps(FIRST))
+        answers, calls, found = run(proofs, inner, closing, lines, b"<plist><dict>", STORE_CORRUPTION="recover")
+        if answers != ["ok"] * 3 or len([name for name in os.listdir(inner) if ".corrupt-" in name]) != 1:
+            raise Broken(f"recovered: {answers}, {os.listdir(inner)}")
+        # The last time that a new file is closed, before it replaces the old one.
         closing = max(index for index, (_, call, name) in enumerate(calls, 1) if call == "close" and ".tmp" in name)
     if found != expected:
         raise Broken(f"written by another after a recovery: {found}")

@@ -12,13 +12,13 @@ def prove(proofs, folder):
     refuse = proofs.compiled("refuse.c")
     for name, number in {**TYPES, "ext4": 0xEF53}.items():
         for engine in ("plist", "sqlite"):
-            place = f"{folder}/{name}-{engine}"
-            os.makedirs(place)
-            said = proofs.run("probe", f"{place}/store.{engine}", LD_PRELOAD=refuse, REFUSE="statfs",
+            inner = f"{folder}/{name}-{engine}"
+            os.makedirs(inner)
+            said = proofs.run("probe", f"{inner}/store.{engine}", LD_PRELOAD=refuse, REFUSE="statfs",
                               REFUSE_TYPE=hex(number)).stdout
             if engine == "sqlite" and name in TYPES:
-                if not said.startswith(EXPECTED) or os.listdir(place):
-                    raise Broken(f"{name}: {said}, {os.listdir(place)}")
+                if not said.startswith(EXPECTED) or os.listdir(inner):
+                    raise Broken(f"{name}: {said}, {os.listdir(inner)}")
             elif said != "open 0\nset\n":
                 raise Broken(f"{name}, {engine}: {said}")
     return ", ".join(TYPES)

@@ -24,10 +24,10 @@ def prove(proofs, folder):
 def folders(proofs, folder):
     """The folders that are made for a store's name are on disk when the file is: each one's parent is synced."""
     os.makedirs(folder)
-    place = f"{folder}/deep/config"
-    said = proofs.run("settle", "com.example.app", XDG_CONFIG_HOME=place, LD_PRELOAD=proofs.interposer,
+    config = f"{folder}/deep/config"
+    said = proofs.run("settle", "com.example.app", XDG_CONFIG_HOME=config, LD_PRELOAD=proofs.interposer,
                       INTERPOSE_FOLDER=folder, INTERPOSE_CALLS=folder + ".calls").stdout
-    if said != f"{place}/com.example.app.plist\n" or read_store(said.strip()) != {"n": 1}:
+    if said != f"{config}/com.example.app.plist\n" or read_store(said.strip()) != {"n": 1}:
         raise Broken(f"made {said}")
     synced = [name for _, call, name in calls_of(folder) if call == "sync"]
     if synced[:2] != ["new", "deep"] or synced[-1] != "config":

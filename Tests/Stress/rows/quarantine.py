@@ -38,17 +38,17 @@ def prove(proofs, folder):
 
 def once(proofs, folder, path):
     """It only reads for as long as it is open, also where the call that failed would not fail again."""
-    place = f"{folder}/counted"
-    os.makedirs(place)
+    inner = f"{folder}/counted"
+    os.makedirs(inner)
     # With the lock file, which is there already: making it takes another call.
     for name in ("store.plist", "store.plist.bak", ".store.plist.lock"):
-        shutil.copy2(f"{folder}/{name}", place)
-    proofs.run("probe", place + "/store.plist", LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=place,
-               INTERPOSE_CALLS=place + ".calls", **RECOVER)
-    first = next(index for index, (_, call, name) in enumerate(calls_of(place), 1)
+        shutil.copy2(f"{folder}/{name}", inner)
+    proofs.run("probe", inner + "/store.plist", LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=inner,
+               INTERPOSE_CALLS=inner + ".calls", **RECOVER)
+    first = next(index for index, (_, call, name) in enumerate(calls_of(inner), 1)
                  if (call, name) == ("rename", "store.plist"))
     said = proofs.run("probe", path, LD_PRELOAD=proofs.interposer, INTERPOSE_FOLDER=folder,
                       INTERPOSE_FAIL=f"{first}:5:once", **RECOVER).stdout.splitlines()
     if said[:1] != ["open 1"] or len(said) != 3 or not said[1].startswith("error ") or said[2] != "unrecoverable":
         raise Broken(f"{said}")
-    shutil.rmtree(place)
+    shutil.rmtree(inner)

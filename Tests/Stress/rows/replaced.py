@@ -12,9 +12,9 @@ from rows.writers import Writer
 
 def prove(proofs, folder):
     for check in (under_writer, left_journal, in_transaction):
-        place = f"{folder}/{check.__name__}"
-        os.makedirs(place)
-        check(proofs, place + "/store.sqlite")
+        inner = f"{folder}/{check.__name__}"
+        os.makedirs(inner)
+        check(proofs, inner + "/store.sqlite")
     moments = in_commit(proofs, f"{folder}/in_commit")
     rounds = proofs.size(4, 30)
     for number in range(rounds):

@@ -15,9 +15,9 @@ LINE = "Expected </key>, found </kye> (line 3, column 13)"
 
 def prove(proofs, folder):
     for check in (changed, manual, closed, replaced, failing, unchanged, unkept, mended, mended_late, unwritable, unsynced, database):
-        place = f"{folder}/{check.__name__}"
-        os.makedirs(place)
-        check(proofs, place + "/store.plist")
+        inner = f"{folder}/{check.__name__}"
+        os.makedirs(inner)
+        check(proofs, inner + "/store.plist")
     return "changes, no changes, closed, no file, a disk that fails, mended, a full disk, calls that fail, database"
 
 
@@ -40,8 +40,8 @@ def damage(path, _):
 
 
 def unsaved(path):
-    place = pathlib.Path(path)
-    return sorted(place.parent.glob(place.name + ".unsaved-*"))
+    store = pathlib.Path(path)
+    return sorted(store.parent.glob(store.name + ".unsaved-*"))
 
 
 def expect(found, expected):

@@ -20,15 +20,15 @@ def applied(state, line):
         if words[0] not in ("set", "within", "remove"):
             continue
         path = [int(part) if part.isdigit() else part for part in words[1].split(".")]
-        place = state
+        container = state
         for part in path[:-1]:
-            place = place.setdefault(part, {}) if isinstance(part, str) else place[part]
+            container = container.setdefault(part, {}) if isinstance(part, str) else container[part]
         if words[0] == "remove":
-            del place[path[-1]]
-        elif isinstance(place, list) and path[-1] == len(place):
-            place.append(value(words[2]))
+            del container[path[-1]]
+        elif isinstance(container, list) and path[-1] == len(container):
+            container.append(value(words[2]))
         else:
-            place[path[-1]] = value(words[2])
+            container[path[-1]] = value(words[2])
     return state
 
 
