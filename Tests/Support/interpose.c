@@ -164,9 +164,9 @@ static void write_too(int number, int renames) {
 
 /* Acts as a program that restores a copy. */
 static void move_in_place(void) {
-  char place[PATH_MAX];
-  snprintf(place, sizeof place, "%.*s", (int)strlen(moved) - 4, moved);
-  syscall(SYS_renameat2, AT_FDCWD, moved, AT_FDCWD, place, 0);
+  char name[PATH_MAX];
+  snprintf(name, sizeof name, "%.*s", (int)strlen(moved) - 4, moved);
+  syscall(SYS_renameat2, AT_FDCWD, moved, AT_FDCWD, name, 0);
 }
 
 /* Counts a call on the subject; true where the call has to fail. */

@@ -118,7 +118,7 @@ static void descriptions(void) {
   kv_error_free(error);
 }
 
-static void places(void) {
+static void locations(void) {
   kv_error *error = NULL;
   kv_str binary = {"bplist00oops", 12};
   int64_t line = 0, column = 0, offset = -1;
@@ -415,7 +415,7 @@ int main(void) {
   confined();
   files();
   descriptions();
-  places();
+  locations();
   all_statuses();
   remove_folder();
   return finish_checks();

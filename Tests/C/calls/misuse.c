@@ -162,9 +162,9 @@ static void transactions(void) {
   kv_store_free(store);
 }
 
-/* ---- Places that no tree has */
+/* ---- Paths that no tree has */
 
-/* Every use of a cursor; what comes of it does not matter. */
+/* Every use of a cursor; the result does not matter. */
 static void use_cursor(const kv_cursor *cursor) {
   kv_step steps[2] = {kv_key("a"), kv_index(1)};
   kv_cursor found;
@@ -188,7 +188,7 @@ static void use_cursor(const kv_cursor *cursor) {
   kv_builder_free(builder);
 }
 
-static void places(void) {
+static void cursor_paths(void) {
   static const int64_t indexes[] = {INT64_MIN, -1, 4, INT64_MAX};
   kv_tree *tree = parse("{\"a\": [1, [\"two\"], {\"b\": 3}], \"c\": {}}");
   kv_cursor root = kv_tree_root(tree), outside = {tree, UINT64_MAX};
@@ -282,7 +282,7 @@ int main(void) {
   handlers_that_end_it_all();
   update_that_closes();
   transactions();
-  places();
+  cursor_paths();
   lengths();
   flags();
   remove_folder();

@@ -193,7 +193,7 @@ static void check_lifetimes(void) {
 /* A script sees a handle's root nowhere, in a transaction neither, and writes
  * nothing beside it. */
 static void check_root(void) {
-  static const char places[] =
+  static const char hiding[] =
       "local function hides(handle, tx)\n"
       "  for _, call in ipairs {\n"
       "    { 'set', 'a', print }, { 'get', 'a', 'Bool' },\n"
@@ -240,7 +240,7 @@ static void check_root(void) {
   lua_State *L = new_state(0);
   kv_lua_push_store(L, store, root, 2, 0, NULL);
   lua_setglobal(L, "s");
-  CHECK_NAMED(holds(L, places), "no error names a handle's root");
+  CHECK_NAMED(holds(L, hiding), "no error names a handle's root");
   CHECK_NAMED(holds(L, keeping), "no archive is kept beside a handle's root");
   CHECK_NAMED(holds(L, own), "but where a part is a script's own");
   lua_close(L);

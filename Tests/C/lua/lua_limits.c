@@ -525,7 +525,7 @@ static const char watching[] =
     "below = { subtree = true }\n"
     "return true\n";
 
-/* Places with their values count the steps and 2. */
+/* Paths with their values count the steps and 2. */
 static void check_watched_places(const kv_store *store) {
   lua_State *L = limited_state(0, 100, 1000, store, 0);
   CHECK(holds(L, watching));

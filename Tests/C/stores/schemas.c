@@ -66,10 +66,10 @@ static void refusals(void) {
                    "Expected 0...10 at volume, found 11"));
   CHECK(kv_store_set(store, path, 3, seven, NULL, 0, NULL, &error) ==
         KV_TYPE_MISMATCH);
-  kv_step place;
+  kv_step step;
   CHECK(kv_error_path_count(error) == 3);
-  CHECK(kv_error_path_step(error, 1, &place) == KV_OK);
-  CHECK(text_equals(place.key, "tags"));
+  CHECK(kv_error_path_step(error, 1, &step) == KV_OK);
+  CHECK(text_equals(step.key, "tags"));
   CHECK(error_says(error, KV_TYPE_MISMATCH,
                    "Expected String at window.tags[1], found Int"));
   path[1] = kv_key("width");

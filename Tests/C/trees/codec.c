@@ -117,8 +117,8 @@ static void typed_files(void) {
   kv_registry_type(registry, kv_string("A"), &type, NULL);
   write_file(path.data, "{\"a b\": 4}");
   CHECK(kv_read_file(path, NULL, type, &tree, NULL, NULL) == KV_OK);
-  kv_cursor root = kv_tree_root(tree), place;
-  CHECK(kv_cursor_key(&root, kv_string("n"), &place) == KV_OK);
+  kv_cursor root = kv_tree_root(tree), found;
+  CHECK(kv_cursor_key(&root, kv_string("n"), &found) == KV_OK);
   CHECK(kv_write_file(path, tree, KV_FORMAT_XML, type, NULL) == KV_OK);
   kv_tree_free(tree);
   tree = parse("{\"n\": true}");

@@ -57,8 +57,8 @@ static void structs(void) {
   CHECK_NAMED(kv_tree_equal(back, stored), "what the type does not know stays");
   kv_tree_free(back);
   CHECK(kv_type_encode(type, shown, stored, KV_REPLACE, &back, NULL) == KV_OK);
-  kv_cursor root = kv_tree_root(back), place;
-  CHECK(kv_cursor_key(&root, kv_string("x"), &place) == KV_ABSENT);
+  kv_cursor root = kv_tree_root(back), found;
+  CHECK(kv_cursor_key(&root, kv_string("x"), &found) == KV_ABSENT);
   kv_tree_free(back);
   kv_tree_free(expected);
   kv_tree_free(shown);
