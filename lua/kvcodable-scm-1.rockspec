@@ -24,8 +24,9 @@ build = {
   modules = {
     kvcodable = {
       sources = {
-        "lua/src/errors.c", "lua/src/handle.c", "lua/src/host.c",
-        "lua/src/module.c", "lua/src/options.c",
+        "lua/src/classes.c", "lua/src/errors.c", "lua/src/handle.c",
+        "lua/src/host.c", "lua/src/module.c", "lua/src/options.c",
+        "lua/src/state.c",
         "lua/src/stores/bulk.c", "lua/src/stores/migrate.c",
         "lua/src/stores/open.c", "lua/src/stores/store.c",
         "lua/src/stores/transaction.c", "lua/src/stores/watch.c",

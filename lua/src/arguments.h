@@ -2,7 +2,7 @@
 #ifndef KVCODABLE_ARGUMENTS_H
 #define KVCODABLE_ARGUMENTS_H
 
-#include "module.h"
+#include "state.h"
 
 /* ---- Paths */
 

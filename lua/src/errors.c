@@ -346,3 +346,32 @@ void kvl_name_failure(lua_State *L, int index, const kvl_path *path,
   lua_replace(L, index);
   lua_settop(L, index + 1);
 }
+
+/* ---- What a script may not, or cannot, use */
+
+int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy) {
+  uint32_t forbidden = state->policy & policy;
+  if (!forbidden) return 0;
+  if (forbidden == KV_LUA_READ_ONLY)
+    kvl_push_failure(L, KV_READ_ONLY, NULL, 0,
+                     "The host of this script allows no writing", NULL);
+  else
+    kvl_push_failure(
+        L, KV_ACCESS_DENIED, NULL, 0,
+        forbidden & KV_LUA_NO_SERVERS
+            ? "The host of this script allows no servers"
+        : forbidden & KV_LUA_NO_FILES
+            ? "The host of this script allows no files"
+            : "The host of this script allows no opening of stores",
+        NULL);
+  kvl_return_failure(L);
+  return 1;
+}
+
+int kvl_no_file(lua_State *L, const char *path) {
+  lua_pushfstring(L, "Expected a file at %s", path);
+  kvl_push_failure(L, KV_ABSENT, NULL, 0, lua_tostring(L, -1), "none");
+  lua_pushstring(L, path);
+  lua_setfield(L, -2, "file");
+  return kvl_return_failure(L);
+}

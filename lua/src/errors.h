@@ -4,6 +4,8 @@
 
 #include "arguments.h"
 
+void kvl_open_errors(lua_State *L);
+
 /* Pushes the error object of a kv_error. Takes it. It names no file where the
  * running function is a method of a handle that a host pushed. */
 void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
@@ -54,6 +56,9 @@ void kvl_name_failure(lua_State *L, int index, const kvl_path *path,
  * nothing but a lack of memory. */
 int kvl_is_error(lua_State *L, int index);
 kv_status kvl_error_status(lua_State *L, int index);
+
+/* Whether the host forbids one of these: then nil and the error are on top. */
+int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy);
 
 /* Leaves nil and the error of a file that is not there; gives 2. */
 int kvl_no_file(lua_State *L, const char *path);

@@ -172,6 +172,19 @@ kv_store *kvl_check_whole(lua_State *L);
 /* The store of the handle at `index`; NULL where it is closed. */
 kv_store *kvl_store_at(lua_State *L, int index);
 
+/* Each adds its functions to the table of the module, on top. */
+void kvl_open_store(lua_State *L);
+void kvl_open_opening(lua_State *L);
+void kvl_open_bulk(lua_State *L);
+void kvl_open_watch(lua_State *L);
+
+/* Forgets the watches of stores that are closed. */
+void kvl_end_watches(lua_State *L);
+
+/* Calls the functions of watches; gives the number of calls. Raises their first
+ * error, when all were called. */
+lua_Integer kvl_pump(lua_State *L, kvl_state *state);
+
 /* Parts of the store's methods: each adds them to the table on top. */
 void kvl_add_closing(lua_State *L);
 void kvl_add_transactions(lua_State *L);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "handle.h"
+#include "module.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

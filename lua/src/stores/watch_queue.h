@@ -96,4 +96,7 @@ void kvl_leave_pair(void *pair);
 /* Frees all notes. */
 void kvl_free_notes(kvl_watch_queue *queue);
 
+/* Makes the class of notes. */
+void kvl_open_watch_queue(lua_State *L);
+
 #endif

@@ -12,11 +12,6 @@ static void check_options(lua_State *L, int index) {
   kvl_check_options(L, index, names);
 }
 
-int kvl_check_nulls(lua_State *L, int options, const char *other) {
-  const char *const words[] = {other, "drop", NULL};
-  return kvl_check_word_option(L, options, "nulls", words);
-}
-
 static size_t limit(lua_State *L, int options, const char *name) {
   lua_getfield(L, options, name);
   int is_integer = 1;
@@ -103,14 +98,6 @@ static int push_decoded(lua_State *L, kvl_state *state, kv_status status,
   return 1;
 }
 
-int kvl_no_file(lua_State *L, const char *path) {
-  lua_pushfstring(L, "Expected a file at %s", path);
-  kvl_push_failure(L, KV_ABSENT, NULL, 0, lua_tostring(L, -1), "none");
-  lua_pushstring(L, path);
-  lua_setfield(L, -2, "file");
-  return kvl_return_failure(L);
-}
-
 /* The tree of the bytes, of a keyed archive that of its plain value. */
 static kv_status read_plain(kv_str bytes, const kv_decode_options *options,
                             kv_tree **tree, kv_error **error) {
@@ -175,17 +162,6 @@ static int decode(lua_State *L) { return read_with(L, kv_decode, 0); }
 static int read_file(lua_State *L) {
   if (kvl_is_forbidden(L, kvl_state_of(L), KV_LUA_NO_FILES)) return 2;
   return read_with(L, kv_read_file, 1);
-}
-
-static void free_text(void *data) {
-  kv_bytes text = {(char *)data, 0};
-  kv_bytes_free(&text);
-}
-
-void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes) {
-  size_t slot = kvl_keep_more(L, state, bytes->data, free_text);
-  lua_pushlstring(L, bytes->data, bytes->length);
-  kvl_drop(state, slot);
 }
 
 /* The tree to store for the value at `value`, by the type and the options

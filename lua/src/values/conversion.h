@@ -3,7 +3,13 @@
 #define KVCODABLE_CONVERSION_H
 
 #include "../arguments.h"
+#include "../classes.h"
 #include "../errors.h"
+
+/* Each adds its functions to the table of the module, on top. */
+void kvl_open_values(lua_State *L, kvl_state *state);
+void kvl_open_types(lua_State *L);
+void kvl_open_codec(lua_State *L);
 
 /* ---- Values */
 
@@ -206,8 +212,5 @@ void kvl_convert_encoded(lua_State *L, int type, int context, int path_index);
  * where a converter raised a text. Any other error is raised on. */
 int kvl_try_decoded(lua_State *L, int type, int context);
 int kvl_try_encoded(lua_State *L, int type, int context);
-
-/* Pushes the bytes as a string. Takes them, also when it raises. */
-void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
 
 #endif

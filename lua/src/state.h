@@ -1,0 +1,133 @@
+/*
+ * state.h: the state that all files of the Lua module share, and the objects
+ * that it keeps.
+ *
+ * Two rules keep a Lua error, which is a longjmp, from losing anything: no Lua
+ * error is raised while Swift is on the stack, and every object of the library
+ * is owned by a userdata before the next call that can raise.
+ */
+#ifndef KVCODABLE_STATE_H
+#define KVCODABLE_STATE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "compat.h"
+#include "kvcodable.h"
+#include "kvcodable_lua.h"
+#include "kvcodable_nodes.h"
+
+/* Limits of a value where the host gives none: under a policy, and without
+ * one. */
+#define KVL_SCRIPT_NODES ((size_t)1 << 19)
+#define KVL_SCRIPT_BYTES ((size_t)64 << 20)
+#define KVL_SCRIPT_WATCHES ((size_t)64)
+#define KVL_NODES ((size_t)1 << 24)
+#define KVL_BYTES ((size_t)256 << 20)
+
+/* ---- State: one for each Lua state, upvalue 1 of every function */
+
+typedef struct kvl_buffer {
+  void *data;
+  size_t count;
+  size_t capacity;
+} kvl_buffer;
+
+/* A number of nodes, and of bytes of strings, keys and data. */
+typedef struct kvl_size {
+  size_t nodes;
+  size_t bytes;
+} kvl_size;
+
+typedef void (*kvl_free)(void *object);
+
+typedef struct kvl_state {
+  kvl_buffer nodes;  /* the document being written: kv_node */
+  kvl_buffer wholes; /* the nodes that may be reals as well: size_t */
+  uint64_t walks;    /* the number of values that were written to them */
+  kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
+  kvl_buffer bytes; /* its strings and data: char */
+  kvl_buffer steps; /* path of the last refused value: kv_step */
+  kvl_buffer kept;  /* objects that Lua has not taken yet: kvl_kept */
+  /* The metatables, as luaL_ref made them. Comparing pointers is the fastest
+   * way to tell the kind of a table or userdata. */
+  const void *array_tag;
+  const void *dictionary_tag;
+  int array_ref;
+  const void *value_meta[8];
+  const void *type_meta; /* of the compiled forms of types */
+  const void *type_tag;  /* of types */
+  kv_registry *registry;
+  kvl_size types;     /* of the descriptions of types that are alive */
+  kvl_size described; /* since garbage was collected for them */
+  uint32_t policy;    /* the host's policy: KV_LUA_... */
+  size_t max_nodes;   /* of a value that is written or decoded */
+  size_t max_bytes;   /* of its strings, keys and data */
+  int is_bounded; /* decoding, too: a policy or the host's own limits hold */
+  size_t max_watches;
+  uint64_t quota;     /* of a store's bytes, or a part's; 0 for none */
+  size_t watches;     /* those that are open */
+  size_t noted;       /* the notes of watches that wait, and count */
+  size_t noted_nodes; /* in these */
+  size_t noted_bytes;
+  struct kvl_source *sources; /* of the watches (watch_queue.h) */
+  size_t told_nodes;          /* of the values told in this kv.pump() */
+  size_t told_bytes;
+  int is_pumping;
+  int epoll;     /* the descriptor of kv.fd(); 0 for none */
+  int rest;      /* in it: an eventfd, readable while notes wait */
+  pid_t process; /* that made them */
+  int is_over;   /* the Lua state is being closed */
+} kvl_state;
+
+/* The state of the running function. Raises in a finalizer that outlives it. */
+kvl_state *kvl_state_of(lua_State *L);
+
+/* Pushes a new state; takes the one on top as the state of all functions. */
+void kvl_new_state(lua_State *L, const kv_lua_options *options);
+void kvl_set_state(lua_State *L);
+
+/* The state, or NULL where the module is not open. Raises nothing. */
+kvl_state *kvl_find_state(lua_State *L);
+
+/* Pushes a function that has the state as upvalue 1. */
+void kvl_push_function(lua_State *L, lua_CFunction function);
+
+#define KVL_POLICIES \
+  (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY | KV_LUA_NO_SERVERS)
+
+/* ---- Keeping: the state owns objects that a Lua error would lose */
+
+typedef struct kvl_kept {
+  void *object;
+  kvl_free free_object;
+  uintptr_t frame; /* where the stack of C was when the object was kept */
+} kvl_kept;
+
+/* Lets the state own the object until kvl_drop() frees it; where an error came
+ * in between, until the next object is kept. Takes the object, also when it
+ * raises. */
+size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
+                kvl_free free_object);
+
+/* The same while another object is kept. */
+size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
+                     kvl_free free_object);
+void kvl_drop(kvl_state *state, size_t slot);
+void kvl_free_tree(void *tree); /* a kvl_free */
+size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);
+
+/* Pushes the bytes as a string. Takes them, also when it raises. */
+void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
+
+/* Notes the userdata on top, which frees its object of the library in its
+ * finalizer. While a Lua state is being closed, Lua runs no finalizer of a
+ * userdata made then: that of the module's state, which is the last, runs
+ * those. May raise for lack of memory. */
+void kvl_hold(lua_State *L);
+
+/* Makes room for `extra` elements of `size` bytes; 0 when there is no
+ * memory. */
+int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size);
+
+#endif
