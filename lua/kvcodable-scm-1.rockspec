@@ -26,9 +26,10 @@ build = {
       sources = {
         "lua/src/classes.c", "lua/src/errors.c", "lua/src/handle.c",
         "lua/src/host.c", "lua/src/module.c", "lua/src/options.c",
-        "lua/src/state.c",
-        "lua/src/stores/bulk.c", "lua/src/stores/migrate.c",
-        "lua/src/stores/open.c", "lua/src/stores/store.c",
+        "lua/src/state.c", "lua/src/steps.c",
+        "lua/src/stores/bulk.c", "lua/src/stores/close.c",
+        "lua/src/stores/migrate.c", "lua/src/stores/open.c",
+        "lua/src/stores/store.c",
         "lua/src/stores/transaction.c", "lua/src/stores/watch.c",
         "lua/src/stores/watch_queue.c", "lua/src/stores/watch_source.c",
         "lua/src/values/codec.c", "lua/src/values/date.c",

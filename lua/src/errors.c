@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handle.h"
+#include "errors.h"
 
 #define ERROR_NAME "kvcodable.error"
 
@@ -149,17 +149,17 @@ static void add_places(lua_State *L, const kv_error *error) {
 /* The error of the host's handle at `index` as the script may see it. Takes the
  * error; raises nothing. */
 static kv_error *confine(lua_State *L, int index, kv_error *error) {
-  kvl_path root;
+  kv_step root[KVL_STEPS];
   const kvl_handle *handle = kvl_handle_at(L, index);
   kv_error *confined = NULL;
-  kvl_clear_path(&root);
   if (handle->root == 0) {
     confined = kv_error_confined(error, NULL, 0);
   } else if (lua_checkstack(L, 4)) {
     lua_getiuservalue(L, index, KVL_PREFIX);
-    kvl_add_path(L, lua_gettop(L), &root); /* it was a path before */
-    lua_pop(L, 1);                         /* the handle keeps the table */
-    confined = kv_error_confined(error, root.steps, handle->root);
+    size_t count = kvl_steps_at(L, lua_gettop(L), root);
+    lua_pop(L, 1); /* the handle keeps the table */
+    if (count >= handle->root)
+      confined = kv_error_confined(error, root, handle->root);
   }
   kv_error_free(error);
   return confined;

@@ -2,7 +2,7 @@
 #ifndef KVCODABLE_ERRORS_H
 #define KVCODABLE_ERRORS_H
 
-#include "arguments.h"
+#include "handle.h"
 
 void kvl_open_errors(lua_State *L);
 

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-#include "handle.h"
 #include "module.h"
+#include "stores/watch.h"
+#include "values/conversion.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -128,33 +129,6 @@ static int describe(lua_State *L) {
   return 2;
 }
 
-/* Fills in the step on top; 0 where that is none. */
-static int fill_step(lua_State *L, kv_step *step) {
-  memset(step, 0, sizeof *step);
-  if (lua_type(L, -1) == LUA_TSTRING) {
-    step->key.data = lua_tolstring(L, -1, &step->key.length);
-    return 1;
-  }
-  if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1) return 0;
-  step->index = lua_tointeger(L, -1) - 1;
-  return 1;
-}
-
-/* Fills in the steps of the table at `index`, which keeps the strings, up to
- * the first that is none: a script may have put anything there. */
-static size_t path_steps(lua_State *L, int index, kv_step *steps) {
-  size_t count = 0;
-  int is_step = lua_istable(L, index);
-  size_t length = is_step ? (size_t)lua_rawlen(L, index) : 0;
-  while (is_step && count < length && count < KVL_STEPS) {
-    lua_rawgeti(L, index, (lua_Integer)count + 1);
-    is_step = fill_step(L, &steps[count]);
-    count += (size_t)is_step;
-    lua_pop(L, 1);
-  }
-  return count;
-}
-
 /* Turns the Lua error on top into a kv_error, and takes it off the stack. */
 static kv_status report(lua_State *L, kv_error **error) {
   kv_status status = KV_MISUSE;
@@ -169,7 +143,7 @@ static kv_status report(lua_State *L, kv_error **error) {
   if (error) {
     kv_str message = {NULL, 0};
     message.data = lua_tolstring(L, -1, &message.length);
-    size_t count = path_steps(L, lua_absindex(L, -2), steps);
+    size_t count = kvl_steps_at(L, lua_absindex(L, -2), steps);
     *error = kv_error_new(status, message, steps, count);
     if (!*error) fail(status, "an error whose text is not UTF-8", error);
   }

@@ -2,7 +2,8 @@
 #include "module.h"
 
 #include "chunks.h"
-#include "handle.h"
+#include "stores/store.h"
+#include "stores/watch.h"
 
 /* The key of the module's table in the registry: a text, so that a second copy
  * of this library in the program finds it too. */
@@ -113,6 +114,9 @@ static int make_module(lua_State *L) {
   kvl_open_types(L);
   kvl_open_codec(L);
   kvl_open_store(L);
+  kvl_open_closing(L);
+  kvl_open_transactions(L);
+  kvl_open_migrations(L);
   kvl_open_opening(L);
   kvl_open_bulk(L);
   kvl_open_watch(L);

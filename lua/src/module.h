@@ -5,10 +5,11 @@
  *   host.c             the functions of programs that embed Lua
  *   compat.h           the versions of Lua
  *   state.c            the state, and the library's objects (state.h)
+ *   steps.c            the steps of paths (steps.h)
+ *   handle.c           handles, and what they know (handle.h)
  *   errors.c           the error object (errors.h)
  *   classes.c          userdata and their methods, and unknown ones (classes.h)
- *   options.c          tables of options (arguments.h)
- *   handle.c           the life of handles (handle.h)
+ *   options.c          tables of options (options.h)
  *
  *   values/            between Lua and documents (conversion.h)
  *     to_document.c    Lua value -> document
@@ -20,15 +21,16 @@
  *     date.c           dates
  *     types.c          type arguments, converters
  *     codec.c          decode, encode, read, write
- *     path.c           the paths that scripts give and get (arguments.h)
+ *     path.c           the paths that scripts give
  *
  *   stores/            stores, and what is told of their changes
+ *     store.c          the methods of stores and transactions (store.h)
  *     open.c           opening stores
- *     store.c          the methods of stores and transactions
+ *     close.c          closing stores
  *     transaction.c    transactions and updates
  *     migrate.c        versions of stores, and their migrations
  *     bulk.c           layers, converting getters, whole stores
- *     watch.c          watches, kv.pump and kv.fd
+ *     watch.c          watches, kv.pump and kv.fd (watch.h)
  *     watch_queue.c    notes of the watches, until kv.pump (watch_queue.h)
  *     watch_source.c   what the watches of one place share (watch_queue.h)
  *

@@ -2,7 +2,7 @@
  * not know is an error. */
 #include <string.h>
 
-#include "arguments.h"
+#include "options.h"
 #include "errors.h"
 
 /* Appends "a, b or c", quoted, to the message. */

@@ -1,7 +1,7 @@
 /* bulk.c: layers, converting getters, and the functions of whole stores. */
 #include <string.h>
 
-#include "../handle.h"
+#include "store.h"
 
 static kv_str check_text(lua_State *L, int index) {
   kv_str text;
@@ -409,7 +409,5 @@ void kvl_open_bulk(lua_State *L) {
                                      {"compare_and_set", store_compare_and_set},
                                      {"migrate_archive", store_migrate_archive},
                                      {NULL, NULL}};
-  lua_getfield(L, -1, "store");
-  kvl_add_methods(L, methods);
-  lua_pop(L, 1);
+  kvl_add_store_methods(L, methods);
 }

@@ -1,5 +1,5 @@
 /* migrate.c: bringing an older program's store up to date. */
-#include "../handle.h"
+#include "store.h"
 
 /* Versions are tried one by one, up to this one. */
 #define MOST_VERSIONS 1000000
@@ -109,8 +109,8 @@ static int store_version(lua_State *L) {
   return 1;
 }
 
-void kvl_add_migrations(lua_State *L) {
+void kvl_open_migrations(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"migrate", store_migrate}, {"version", store_version}, {NULL, NULL}};
-  kvl_add_methods(L, methods);
+  kvl_add_store_methods(L, methods);
 }

@@ -1,7 +1,7 @@
 /* open.c: opening stores. */
 #include <string.h>
 
-#include "../handle.h"
+#include "store.h"
 
 /* The value of the option, an integer from 1; 0 where it is not given. */
 static uint64_t check_limit(lua_State *L, int index, const char *name) {

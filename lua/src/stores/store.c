@@ -1,7 +1,42 @@
 /* store.c: the methods of stores and of transactions. */
-#include "../handle.h"
+#include "store.h"
+
+#include <stdlib.h>
 
 #define WHAT "a store or transaction"
+
+/* ---- Sessions */
+
+kvl_handle *kvl_check_any_handle(lua_State *L) {
+  kvl_handle *handle = kvl_handle_at(L, 1);
+  if (!handle) luaL_typeerror(L, 1, KVL_STORE_NAME);
+  return handle;
+}
+
+void kvl_refuse_handle(lua_State *L) {
+  const kvl_handle *handle = kvl_check_any_handle(L);
+  if (handle->state->is_over) luaL_error(L, "the Lua state is being closed");
+  kvl_push_failure(L, KV_CLOSED, NULL, 0,
+                   handle->session->is_transaction ? "The transaction is over"
+                                                   : "The store is closed",
+                   NULL);
+  lua_error(L);
+  abort(); /* lua_error() does not return */
+}
+
+kv_store *kvl_check_store(lua_State *L) {
+  kvl_handle *session = kvl_check_session(L);
+  if (session->is_transaction)
+    luaL_error(L, "expected a store, found a transaction");
+  return session->store;
+}
+
+kv_store *kvl_check_whole(lua_State *L) {
+  kv_store *store = kvl_check_store(L);
+  if (((const kvl_handle *)lua_touserdata(L, 1))->is_part)
+    luaL_error(L, "expected a whole store, found a handle on a part");
+  return store;
+}
 
 /* ---- Reading and writing */
 
@@ -365,6 +400,12 @@ static int store_at(lua_State *L) {
   return 1;
 }
 
+void kvl_add_store_methods(lua_State *L, const luaL_Reg *methods) {
+  lua_getfield(L, -1, "store");
+  kvl_add_methods(L, methods);
+  lua_pop(L, 1);
+}
+
 void kvl_open_store(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"get", store_get},   {"set", store_set},     {"remove", store_remove},
@@ -378,8 +419,5 @@ void kvl_open_store(lua_State *L) {
   kvl_set_functions(L, functions); /* for the sugar, which removes them */
   kvl_new_class(L, KVL_STORE_NAME, methods);
   kvl_name_methods(L, WHAT);
-  kvl_add_closing(L);
-  kvl_add_transactions(L);
-  kvl_add_migrations(L);
   lua_setfield(L, -2, "store"); /* for the sugar, which removes it */
 }

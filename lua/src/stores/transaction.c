@@ -1,5 +1,5 @@
 /* transaction.c: transactions and updates. */
-#include "../handle.h"
+#include "store.h"
 
 /* ---- Transactions */
 
@@ -123,9 +123,9 @@ static int store_update(lua_State *L) {
   return run(L, kvl_state_of(L), update_body, 0);
 }
 
-void kvl_add_transactions(lua_State *L) {
+void kvl_open_transactions(lua_State *L) {
   static const luaL_Reg methods[] = {{"transaction", store_transaction},
                                      {"update", store_update},
                                      {NULL, NULL}};
-  kvl_add_methods(L, methods);
+  kvl_add_store_methods(L, methods);
 }

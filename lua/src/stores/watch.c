@@ -10,8 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store.h"
+#include "watch.h"
 #include "watch_queue.h"
-#include "../handle.h"
 
 #define WATCH_NAME "kvcodable.watch"
 
@@ -752,7 +753,5 @@ void kvl_open_watch(lua_State *L) {
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &watches_key);
   kvl_set_functions(L, functions);
-  lua_getfield(L, -1, "store");
-  kvl_add_methods(L, store_functions);
-  lua_pop(L, 1);
+  kvl_add_store_methods(L, store_functions);
 }

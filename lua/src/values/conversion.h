@@ -2,9 +2,9 @@
 #ifndef KVCODABLE_CONVERSION_H
 #define KVCODABLE_CONVERSION_H
 
-#include "../arguments.h"
 #include "../classes.h"
 #include "../errors.h"
+#include "../options.h"
 
 /* Each adds its functions to the table of the module, on top. */
 void kvl_open_values(lua_State *L, kvl_state *state);
@@ -109,6 +109,20 @@ void kvl_push_uint64(lua_State *L, uint64_t value);
 void kvl_push_uid(lua_State *L, uint32_t value);
 void kvl_push_null(lua_State *L);
 
+/* ---- Paths */
+
+/* Adds the steps of the value at `index`: a string, or a table of strings and
+ * of indexes from 1. Borrows from the Lua values. Raises, also where the keys
+ * are too long together: the table may hold one long string many times. */
+void kvl_add_path(lua_State *L, int index, kvl_path *path);
+
+/* The whole path of the argument at `index`, below the handle at 1. Raises. */
+void kvl_full_path(lua_State *L, int index, kvl_path *path);
+
+/* The whole path of the argument at `index`, below a handle at 1. Raises. */
+void kvl_path_below(lua_State *L, const kvl_handle *handle, int index,
+                    kvl_path *path);
+
 /* ---- Documents */
 
 /* Both ways take up to 4 slots of the stack for each level of tables and 4
@@ -122,6 +136,19 @@ enum { KVL_FREE_LEVELS = 2, KVL_SLOTS = 8 };
  * raises nothing but that error's own lack of memory. */
 int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
                  const kvl_path *path);
+
+/* Settles what the whole numbers of the value that kvl_to_nodes() has written
+ * are, where Lua has no integers: by the value that get gives at the path, by
+ * the type unless that is NULL. */
+#if KVL_HAS_INTEGERS
+static inline void kvl_settle(kvl_state *state, const kvl_handle *session,
+                              const kvl_path *path, const kv_type *type) {
+  (void)state, (void)session, (void)path, (void)type;
+}
+#else
+void kvl_settle(kvl_state *state, const kvl_handle *session,
+                const kvl_path *path, const kv_type *type);
+#endif
 
 /* The kind that the table at `index` is written as, "array" or "dictionary";
  * "table" for a type. Calls no metamethod. */
@@ -197,6 +224,10 @@ kv_status kvl_push_published(lua_State *L, kv_str name, const kv_type **found,
 const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
                                  int scope, int *converts);
 
+/* The type at `index`, in the scope of the handle at 1; see kvl_check_type. */
+const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
+                                  int *converts);
+
 /* Pushes a scope: the meanings of the names in the table at `names`. Raises. */
 void kvl_push_scope(lua_State *L, int names);
 
@@ -212,5 +243,14 @@ void kvl_convert_encoded(lua_State *L, int type, int context, int path_index);
  * where a converter raised a text. Any other error is raised on. */
 int kvl_try_decoded(lua_State *L, int type, int context);
 int kvl_try_encoded(lua_State *L, int type, int context);
+
+/* Has the converters of the schema's type at the path, the whole one below the
+ * handle at `handle`, which converts, change a value that was read, on top. The
+ * path's strings stay where they are. Raises. */
+void kvl_decode_by_schema(lua_State *L, int handle, kvl_path *path);
+
+/* The same by the path of the argument at `index`, below a handle at 1; also of
+ * a value that is to be stored. */
+void kvl_convert_by_schema(lua_State *L, int index, int is_decoding);
 
 #endif

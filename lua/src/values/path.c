@@ -1,11 +1,5 @@
-/* path.c: the paths that scripts give and get. */
-#include <stdlib.h>
-#include <string.h>
-
+/* path.c: the paths that scripts give. */
 #include "conversion.h"
-#include "../handle.h"
-
-/* ---- Paths */
 
 static kv_step *new_step(lua_State *L, kvl_path *path) {
   if (path->count == KVL_STEPS)
@@ -55,10 +49,6 @@ static void check_empty(lua_State *L, int index) {
              found);
 }
 
-void kvl_clear_path(kvl_path *path) {
-  path->count = path->bytes = path->root = 0;
-}
-
 void kvl_add_path(lua_State *L, int index, kvl_path *path) {
   if (lua_type(L, index) == LUA_TSTRING) {
     add_key(L, index, path);
@@ -89,36 +79,4 @@ void kvl_path_below(lua_State *L, const kvl_handle *handle, int index,
 
 void kvl_full_path(lua_State *L, int index, kvl_path *path) {
   kvl_path_below(L, lua_touserdata(L, 1), index, path);
-}
-
-kv_step *kvl_copy_steps(const kv_step *steps, size_t count) {
-  size_t size = count * sizeof *steps, bytes = 0;
-  for (size_t i = 0; i < count; i++)
-    if (steps[i].key.data) bytes += steps[i].key.length;
-  kv_step *copies = malloc(size + bytes + 1);
-  if (!copies) return NULL;
-  char *text = (char *)copies + size;
-  for (size_t i = 0; i < count; i++) {
-    copies[i] = steps[i];
-    if (!steps[i].key.data) continue;
-    memcpy(text, steps[i].key.data, steps[i].key.length);
-    copies[i].key.data = text;
-    text += steps[i].key.length;
-  }
-  return copies;
-}
-
-void kvl_push_step(lua_State *L, const kv_step *step) {
-  if (step->key.data)
-    lua_pushlstring(L, step->key.data, step->key.length);
-  else
-    lua_pushinteger(L, (lua_Integer)step->index + 1);
-}
-
-void kvl_push_steps(lua_State *L, const kv_step *steps, size_t count) {
-  lua_createtable(L, (int)count, 0);
-  for (size_t i = 0; i < count; i++) {
-    kvl_push_step(L, &steps[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../handle.h"
+#include "conversion.h"
 
 /* A number's text in a string literal. */
 #define TEXT_OF(number) #number

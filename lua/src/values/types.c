@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../handle.h"
+#include "conversion.h"
 
 #define TYPE_NAME "kvcodable.type"
 
@@ -316,6 +316,18 @@ const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
 const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
                               int *converts) {
   return kvl_check_type_in(L, state, index, 0, converts);
+}
+
+const kv_type *kvl_check_own_type(lua_State *L, kvl_state *state, int index,
+                                  int *converts) {
+  int kind = lua_type(L, index);
+  if (kind <= LUA_TNIL) return NULL;
+  if (kind != LUA_TSTRING) return kvl_check_type(L, state, index, converts);
+  lua_getiuservalue(L, 1, KVL_SCOPE);
+  const kv_type *type =
+      kvl_check_type_in(L, state, index, lua_gettop(L), converts);
+  lua_pop(L, 1);
+  return type;
 }
 
 void kvl_push_scope(lua_State *L, int names) {

@@ -7,7 +7,7 @@
  * is given, and what `get` gives by the type is of these kinds. */
 #include <string.h>
 
-#include "../handle.h"
+#include "conversion.h"
 
 #if !KVL_HAS_INTEGERS
 
