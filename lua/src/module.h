@@ -15,7 +15,8 @@
  *     to_document.c    Lua value -> document
  *     from_document.c  document -> Lua value
  *     nodes.c          sizes of values in documents, and their comparison
- *     values.c         data, uid, null; tags of arrays and dictionaries
+ *     kinds.c          the kinds of userdata, pushed and checked
+ *     values.c         data, uid, null; kv.type; tags of arrays and dictionaries
  *     numbers.c        int64, uint64, real, and the numbers of LuaJIT
  *     wholes.c         what a number is where Lua has no integers
  *     date.c           dates

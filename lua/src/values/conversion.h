@@ -27,6 +27,9 @@ enum {
   KVL_KINDS
 };
 
+/* The names of their metatables. */
+extern const char *const kvl_kind_names[KVL_KINDS];
+
 /* The kind of the value, one of those above, or -1. */
 int kvl_value_kind(lua_State *L, kvl_state *state, int index);
 
@@ -93,12 +96,18 @@ static inline void kvl_push_integer(lua_State *L, int64_t value) {
 /* The integer of an argument, also as kv.int64 makes it. Raises. */
 int64_t kvl_check_integer(lua_State *L, int index);
 
-/* A text argument without NUL. Raises. */
+/* A text argument, which may be a number; one without NUL. Raise. */
+const char *kvl_check_text(lua_State *L, int index, size_t *length);
 const char *kvl_check_word(lua_State *L, int index);
 
 /* Raises the problem, with the line where the script called kv.date or its
  * kin. */
 int kvl_value_error(lua_State *L, const char *problem);
+
+/* Pushes a value of the kind that has `size` bytes; data of `length` bytes. Gives
+ * the bytes, for the caller to fill in. */
+void *kvl_new_value(lua_State *L, int kind, size_t size);
+char *kvl_new_data(lua_State *L, size_t length);
 
 void kvl_push_date(lua_State *L, double seconds_since_2001);
 void kvl_push_data(lua_State *L, const char *bytes, size_t length);
