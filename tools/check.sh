@@ -84,6 +84,7 @@ step "the embedded Lua is what lua/embedded has" embedded
 step "the export list is the headers'" export_list
 step "headers, export list, library and C tests agree" python3 tools/exports.py \
   build/libkvcodable.so build/kvcodable.so
+step "the C files of the Lua module stand in layers" python3 tools/layers.py
 step "the contract is the recorded one" python3 tools/contract.py
 step "the library needs nothing of Swift's" needed
 step "no forced unwrapping of errors or casts, no unsafe flags" no_traps

@@ -216,7 +216,9 @@ int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
 
 static int is_continuation(char byte) { return (byte & 0xC0) == 0x80; }
 
-void kvl_add_shown(luaL_Buffer *message, const char *text, size_t length) {
+/* Adds a text as a message quotes it: of more than 80 characters the first and
+ * the last 40, as the library does. */
+static void add_shown(luaL_Buffer *message, const char *text, size_t length) {
   enum { SHOWN = 40 };
   size_t head = 0, tail = length;
   for (int i = 0; i < SHOWN && head < length; i++)
@@ -233,7 +235,7 @@ const char *kvl_push_shown(lua_State *L, int index) {
   size_t length;
   const char *text = luaL_tolstring(L, index, &length);
   luaL_buffinit(L, &shown);
-  kvl_add_shown(&shown, text, length);
+  add_shown(&shown, text, length);
   luaL_pushresult(&shown);
   lua_remove(L, -2);
   return lua_tostring(L, -1);
@@ -244,7 +246,7 @@ static void add_path_text(luaL_Buffer *text, const kv_step *steps,
   for (size_t i = 0; i < count; i++) {
     if (steps[i].key.data) {
       if (i > 0) luaL_addchar(text, '.');
-      kvl_add_shown(text, steps[i].key.data, steps[i].key.length);
+      add_shown(text, steps[i].key.data, steps[i].key.length);
     } else {
       lua_pushfstring(text->L, "[%s]", KVL_DIGITS(steps[i].index + 1));
       luaL_addvalue(text);

@@ -29,10 +29,6 @@ void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
 /* Pushes the error object of a value with more than `limit` of `what`. */
 void kvl_push_too_large(lua_State *L, size_t limit, const char *what);
 
-/* Adds a text as a message quotes it: of more than 80 characters the first and
- * the last 40, as the library does. */
-void kvl_add_shown(luaL_Buffer *message, const char *text, size_t length);
-
 /* Pushes the value at `index` as a message quotes it. May call metamethods. */
 const char *kvl_push_shown(lua_State *L, int index);
 

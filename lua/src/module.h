@@ -1,8 +1,7 @@
 /*
- * module.h: opening the module, and the map of its files.
+ * module.h: opening the module, and the map of its files. Each calls only those
+ * above it (tools/layers.py):
  *
- *   module.c           opens the module (module.h)
- *   host.c             the functions of programs that embed Lua
  *   compat.h           the versions of Lua
  *   state.c            the state, and the library's objects (state.h)
  *   steps.c            the steps of paths (steps.h)
@@ -12,28 +11,31 @@
  *   options.c          tables of options (options.h)
  *
  *   values/            between Lua and documents (conversion.h)
- *     to_document.c    Lua value -> document
+ *     nodes.c          sizes of values in documents, and comparison (nodes.h)
+ *     kinds.c          the kinds of userdata, pushed and checked (kinds.h)
+ *     numbers.c        int64, uint64, real, and the numbers of LuaJIT (kinds.h)
+ *     date.c           dates (kinds.h)
+ *     path.c           the paths that scripts give
  *     from_document.c  document -> Lua value
- *     nodes.c          sizes of values in documents, and their comparison
- *     kinds.c          the kinds of userdata, pushed and checked
- *     values.c         data, uid, null; kv.type; tags of arrays and dictionaries
- *     numbers.c        int64, uint64, real, and the numbers of LuaJIT
+ *     to_document.c    Lua value -> document
  *     wholes.c         what a number is where Lua has no integers
- *     date.c           dates
+ *     values.c         data, uid, null; kv.type; tags of arrays and dictionaries
  *     types.c          type arguments, converters
  *     codec.c          decode, encode, read, write
- *     path.c           the paths that scripts give
  *
- *   stores/            stores, and what is told of their changes
- *     store.c          the methods of stores and transactions (store.h)
+ *   stores/            stores, and what is told of their changes (store.h)
+ *     store.c          the methods of stores and transactions
  *     open.c           opening stores
- *     close.c          closing stores
  *     transaction.c    transactions and updates
  *     migrate.c        versions of stores, and their migrations
  *     bulk.c           layers, converting getters, whole stores
- *     watch.c          watches, kv.pump and kv.fd (watch.h)
  *     watch_queue.c    notes of the watches, until kv.pump (watch_queue.h)
  *     watch_source.c   what the watches of one place share (watch_queue.h)
+ *     watch.c          watches, kv.pump and kv.fd (watch.h)
+ *     close.c          closing stores, which ends their watches
+ *
+ *   module.c           opens the module
+ *   host.c             the functions of programs that embed Lua
  *
  * and in Lua, embedded as chunks.h: one file that runs at each `require`, and
  * those that run, in this order, when a script first needs one of them:

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "conversion.h"
+#include "kinds.h"
 
 /* Seconds from 1970-01-01 to 2001-01-01. */
 #define EPOCH 978307200.0

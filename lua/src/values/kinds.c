@@ -1,7 +1,8 @@
 /* kinds.c: the kinds of userdata that stand for what Lua does not have. */
 #include <string.h>
 
-#include "conversion.h"
+#include "kinds.h"
+#include "../errors.h"
 
 const char *const kvl_kind_names[KVL_KINDS] = {
     [KVL_DATE] = KVL_DATE_NAME,        [KVL_DATA] = "kvcodable.data",

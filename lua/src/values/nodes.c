@@ -1,7 +1,7 @@
 /* nodes.c: sizes of values in documents, and their comparison. */
 #include <string.h>
 
-#include "conversion.h"
+#include "nodes.h"
 
 void kvl_add_size(kvl_size *size, const kv_node *node) {
   size_t count = kvl_span(node);

@@ -2,7 +2,7 @@
  * kv.uint64, kv.real, and the integers of LuaJIT's FFI. */
 #include <string.h>
 
-#include "conversion.h"
+#include "kinds.h"
 
 /* ---- From texts and numbers */
 
