@@ -154,11 +154,11 @@ local function compile(value, scope)
   return self
 end
 
--- The most parts of types that annotations describe, and what a type counts
--- besides: a type that is defined before those that it names has their parts.
+-- The most parts of types that annotations describe, and a type's own, besides:
+-- a type that is defined before those that it names has their parts.
 local most_parts, parts_of_a_type = 131072, 64
 
---- The names of types as they were defined: what a type is made of comes first.
+--- The names of types as they were defined: the parts of a type come first.
 local function names_in_order()
   local names, defined = {}, shared.defined
   for name in pairs(named) do names[#names + 1] = name end

@@ -39,7 +39,7 @@ local converting = { decoder = decoded, encoder = encoded }
 local trail, depth = {}, 0
 
 --- Converts the values of a table; its tag, if it has one, stays. The null that
--- an optional element has in the place of nil is not converted.
+-- an optional element has instead of nil is not converted.
 local function each(element, which, is_array)
   if not element[which] then return nil end
   local convert, is_idle = converting[which], element.is_idle

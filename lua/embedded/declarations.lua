@@ -44,8 +44,8 @@ local function dictionary_of(value)
   }
 end
 
---- What `describe` makes of each name in a table, and its value, in the order
--- of the names.
+--- The results of `describe` for each name in a table, and its value, in the
+-- order of the names.
 local function in_order(values, describe)
   local described = list {}
   for name in pairs(values) do described[#described + 1] = name end

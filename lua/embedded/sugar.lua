@@ -57,7 +57,7 @@ function Type:__tostring()
   return (text(self.description))
 end
 
--- What values are made of: integers of every kind among it.
+-- The types that values are made of: integers of every kind among them.
 local makings = { string = true, number = true, int64 = true, uint64 = true,
   cdata = true }
 
@@ -133,7 +133,7 @@ local Store = shared.store
 --- for index, value in part:ipairs(); and in ipairs(part), from Lua 5.2 on
 function Store.__index:ipairs()
   local element = shared.element
-  element(self, 1) -- raises for what is no handle
+  element(self, 1) -- raises for any other value
   return function(part, i)
     local value = element(part, i + 1)
     if value ~= nil then return i + 1, value end

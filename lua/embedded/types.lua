@@ -110,7 +110,7 @@ local function define(name, self)
   return self
 end
 
---- Takes the meaning of a name away: it is then what the library knows it as.
+--- Takes the meaning of a name away: it then has that of the library.
 local function undefine(name)
   named[name], defined[name] = nil, nil
   definitions = definitions + 1
@@ -216,21 +216,21 @@ local function check_text(what, text)
   return text
 end
 
---- What the value means, for editors, tools and documentation: the first
+--- The meaning of the value, for editors, tools and documentation: the first
 -- sentence is its title.
 function methods:describe(text)
   text = check_text("describe", text)
   return with_words(self, "documentation", "documentation", text)
 end
 
---- What to use instead.
+--- Advice to use something else.
 function methods:deprecated(text)
   text = check_text("deprecated", text)
   return with_words(self, "deprecation", "deprecated", text)
 end
 
---- A value that tools never show. The file holds it as it is: a keyring is the
--- better place.
+--- A value that tools never show. The file holds it as it is: a keyring is
+-- better for it.
 function methods:secret()
   return with_words(self, "is_secret", "secret", true)
 end

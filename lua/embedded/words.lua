@@ -121,7 +121,7 @@ function shared.described(description, text, scope, is_masked)
     end
     if is_masked then unmask(made, text) end
     name = string.match(made.message, "^No type is named ([^ ;]+)")
-    if name and is_known(name, scope) then -- too short for another in its place
+    if name and is_known(name, scope) then -- too short for another name
       made.message = string.format('Expected a type, found "%s"', text)
     end
   end

@@ -9,7 +9,7 @@
  *
  *   5.1, 5.2  lua_Number alone: a whole number may have been an integer or a
  *             real (KVL_HAS_INTEGERS); `%I` is no format: KVL_DIGITS
- *   5.1       environments in the place of upvalue _ENV (kvl_set_globals);
+ *   5.1       environments instead of upvalue _ENV (kvl_set_globals);
  *             no word from the collector whether it runs (KVL_ASKS_COLLECTOR);
  *             functions of C are made, which may fail, and lua_checkstack
  *             raises (host.c)
@@ -119,7 +119,7 @@ static inline int kvl_old_getsubtable(lua_State *L, int index,
 
 #endif
 
-/* Takes the table on top as what the function below it finds globals in. */
+/* Takes the table on top as the globals of the function below it. */
 static inline void kvl_set_globals(lua_State *L) {
 #if LUA_VERSION_NUM < 502
   lua_setfenv(L, -2);
@@ -128,8 +128,8 @@ static inline void kvl_set_globals(lua_State *L) {
 #endif
 }
 
-/* ---- Before 5.3: what gets a value does not give its type, and there are no
- * integers */
+/* ---- Before 5.3: functions that get a value do not give its type, and there
+ * are no integers */
 
 #if LUA_VERSION_NUM < 503
 

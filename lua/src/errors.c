@@ -349,7 +349,7 @@ void kvl_name_failure(lua_State *L, int index, const kvl_path *path,
   lua_settop(L, index + 1);
 }
 
-/* ---- What a script may not, or cannot, use */
+/* ---- Policies, and files that are not there */
 
 int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy) {
   uint32_t forbidden = state->policy & policy;

@@ -1,4 +1,4 @@
-/* handle.c: handles, and what they know. */
+/* handle.c: handles, and the facts that they keep. */
 #include "handle.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  *   compat.h           the versions of Lua
  *   state.c            the state, and the library's objects (state.h)
  *   steps.c            the steps of paths (steps.h)
- *   handle.c           handles, and what they know (handle.h)
+ *   handle.c           handles, and the facts that they keep (handle.h)
  *   errors.c           the error object (errors.h)
  *   classes.c          userdata and their methods, and unknown ones (classes.h)
  *   options.c          tables of options (options.h)
@@ -18,19 +18,19 @@
  *     path.c           the paths that scripts give
  *     from_document.c  document -> Lua value
  *     to_document.c    Lua value -> document
- *     wholes.c         what a number is where Lua has no integers
- *     values.c         data, uid, null; kv.type; tags of arrays and dictionaries
+ *     wholes.c         whole numbers, where Lua has no integers
+ *     values.c         data, uid, null; kv.type; the tags of tables
  *     types.c          type arguments, converters
  *     codec.c          decode, encode, read, write
  *
- *   stores/            stores, and what is told of their changes (store.h)
+ *   stores/            stores, and watches of their changes (store.h)
  *     store.c          the methods of stores and transactions
  *     open.c           opening stores
  *     transaction.c    transactions and updates
  *     migrate.c        versions of stores, and their migrations
  *     bulk.c           layers, converting getters, whole stores
  *     watch_queue.c    notes of the watches, until kv.pump (watch_queue.h)
- *     watch_source.c   what the watches of one place share (watch_queue.h)
+ *     watch_source.c   a watch that those of a path share (watch_queue.h)
  *     watch.c          watches, kv.pump and kv.fd (watch.h)
  *     close.c          closing stores, which ends their watches
  *

@@ -52,8 +52,8 @@ int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size) {
  * This rests on what GCC and Clang say of the builtin, on the direction of the
  * stack, and on Lua 5.1 and LuaJIT calling a finalizer, as they do all of C, on
  * the stack of the function that it interrupts. Where a host uses a Lua state on
- * one stack after the other, as threads with a lock and fibers do, what is left
- * over is freed with a later error or with the state. Only a finalizer that
+ * one stack after the other, as threads with a lock and fibers do, leftovers
+ * are freed with a later error or with the state. Only a finalizer that
  * changes to another fiber, in the middle of a function of the module's, and
  * calls the module there, would be taken for what came after an error. */
 static void drop_leftovers(lua_State *L, kvl_state *state, uintptr_t frame) {

@@ -1,2 +1,2 @@
-/* What a Swift host imports to open the Lua module in its states. */
+/* The header that a Swift host imports to open the Lua module in its states. */
 #include <kvcodable_lua.h>

@@ -72,7 +72,7 @@ static int run_steps(lua_State *L, lua_Integer last) {
 /* store:migrate(steps): whether a step had to be run. Runs the functions whose
  * versions the store has not seen, in order, in one transaction: an error rolls
  * all of them back. Where another program writes the file meanwhile, they run
- * again on what is there then. */
+ * again on the values of then. */
 static int store_migrate(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   int64_t found = 0;

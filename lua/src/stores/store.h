@@ -7,8 +7,8 @@
 
 #include "../values/conversion.h"
 
-/* Each adds its functions to the table of the module, on top; the first makes the
- * class of stores, to which the others add methods. */
+/* Each adds its functions to the table of the module, on top; the first makes
+ * the class of stores, to which the others add methods. */
 void kvl_open_store(lua_State *L);
 void kvl_open_closing(lua_State *L);
 void kvl_open_transactions(lua_State *L);
@@ -73,8 +73,8 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
  * 1, of that session; gives whether there was one. Raises. */
 int kvl_remove(lua_State *L, kvl_state *state, kvl_handle *session, int index);
 
-/* Raises where the options of a typed set, which may be nil or none, have a name
- * that it does not know. */
+/* Raises where the options of a typed set, which may be nil or none, have a
+ * name that it does not know. */
 void kvl_check_set_options(lua_State *L, int index);
 
 #endif

@@ -22,8 +22,8 @@ enum { FUNCTION = 1, STORE = 2, STEPS = 3 };
 
 typedef struct Watch {
   int is_open;
-  int is_subtree;   /* whether places are told, as tables */
-  int was_called;   /* whether what failed last was the function */
+  int is_subtree;   /* whether paths are told, as tables */
+  int was_called;   /* whether its function failed last */
   kv_watch *events; /* of a watch on events; NULL for one on values */
   kvl_watch_queue queue;
 } Watch;
@@ -143,8 +143,8 @@ static void show_rest(const kvl_state *state, int waits) {
     waits = read(state->rest, &number, sizeof number) > 0;
 }
 
-/* Raises where a state has as many watches as its host allows: what a change
- * costs grows with their number. */
+/* Raises where a state has as many watches as its host allows: the cost of
+ * a change grows with their number. */
 static void check_number(lua_State *L, const kvl_state *state) {
   if (state->max_watches == 0 || state->watches < state->max_watches) return;
   kvl_push_too_large(L, state->max_watches, "watches");
@@ -256,7 +256,8 @@ static void push_step_at(lua_State *L, const kvl_note *note, int own,
 }
 
 /* The path below the handle that the watch was made with, whose own steps are
- * in the table at `own`: a single key by itself, but for a watch of places. */
+ * in the table at `own`: a single key by itself, but for a watch of a
+ * subtree. */
 static void push_path(lua_State *L, const Watch *watch, const kvl_note *note,
                       int own) {
   size_t count = lua_rawlen(L, own), all = count + note->count;
@@ -583,8 +584,8 @@ static void add_rest(kvl_state *state, int waits) {
   show_rest(state, waits);
 }
 
-/* Has the descriptor of kv.fd(), which is new, show what the watches that are
- * listed at `list` have. */
+/* Has the descriptor of kv.fd(), which is new, show the notes of the watches
+ * that are listed at `list`. */
 static void fill_descriptor(lua_State *L, kvl_state *state, int list,
                             lua_Integer count) {
   state->process = getpid();
@@ -646,7 +647,7 @@ static int pump_all(lua_State *L) {
   return 1;
 }
 
-/* What a watch's function pumps counts with the rest. */
+/* Values that a watch's function pumps count with the others. */
 lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
   int is_inner = state->is_pumping;
   if (!is_inner) state->told_nodes = state->told_bytes = 0;
@@ -661,8 +662,8 @@ lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
   return calls;
 }
 
-/* kv.pump(): calls the functions of watches; gives the number of calls. What is
- * too much for one call waits for the next */
+/* kv.pump(): calls the functions of watches; gives the number of calls. Notes
+ * that are too much for one call wait for the next */
 static int pump(lua_State *L) {
   lua_pushinteger(L, kvl_pump(L, kvl_state_of(L)));
   return 1;

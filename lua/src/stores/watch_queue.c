@@ -28,7 +28,7 @@ void kvl_clear_note(kvl_note *note) {
   memset(note, 0, sizeof *note);
 }
 
-/* What a note counts is given back when it is taken or dropped. */
+/* Gives back the size of a note that is taken or dropped. */
 static void discount(kvl_watch_queue *queue, const kvl_note *note) {
   if (note->size.nodes > 0) queue->state->noted--;
   queue->state->noted_nodes -= note->size.nodes;
@@ -78,13 +78,13 @@ static kvl_note *new_note(kvl_watch_queue *queue) {
   return note;
 }
 
-/* The change that is being noted, and the place in it. */
+/* The change that is being noted, and the path in it. */
 typedef struct Noting {
   kvl_watch_queue *queue;
   kvl_pair *pair;
   kv_view old_value;
   kv_view new_value;
-  int is_measuring; /* the places are counted, in `all`, and not noted yet */
+  int is_measuring; /* the paths are counted, in `all`, and not noted yet */
   kvl_size all;
   int is_over; /* no more can be noted */
   size_t count;
@@ -92,7 +92,7 @@ typedef struct Noting {
   kv_step steps[KVL_STEPS];
 } Noting;
 
-/* Notes the values at the present place. */
+/* Notes the values at the present path. */
 static int append_note(Noting *noting, const kv_node *old_value,
                        const kv_node *new_value) {
   kvl_note *note = new_note(noting->queue);
@@ -124,7 +124,7 @@ static void count_more(kvl_watch_queue *queue, kvl_size size) {
   queue->state->noted_bytes += size.bytes;
 }
 
-/* Notes the values at the present place, and counts them. */
+/* Notes the values at the present path, and counts them. */
 static int note_counted(Noting *noting, const kv_node *old_value,
                         const kv_node *new_value, kvl_size size) {
   kvl_state *state = noting->queue->state;
@@ -137,7 +137,7 @@ static int note_counted(Noting *noting, const kv_node *old_value,
   return 1;
 }
 
-/* ---- The places where two values differ */
+/* ---- The paths at which two values differ */
 
 static void compare(Noting *noting, const kv_node *old_value,
                     const kv_node *new_value);
@@ -199,7 +199,7 @@ static void measure(Noting *noting, kvl_size size) {
   noting->is_over = !fits(noting->queue->state, noting->all);
 }
 
-/* A place with its values counts the steps, and 2. */
+/* A path with its values counts the steps, and 2. */
 static void visit(Noting *noting, const kv_node *old_value,
                   const kv_node *new_value) {
   const kvl_size size = {noting->count + 2, noting->bytes};
@@ -209,15 +209,15 @@ static void visit(Noting *noting, const kv_node *old_value,
     noting->is_over = !note_counted(noting, old_value, new_value, size);
 }
 
-/* Whether the values at the present place are told as they are, and not what is
- * in them. */
+/* Whether the values at the present path are told as they are, and not those in
+ * them. */
 static int is_deepest(const Noting *noting) {
   size_t levels = noting->queue->levels;
   return noting->count >= (levels < KVL_STEPS ? levels : KVL_STEPS);
 }
 
-/* Visits each place at which two values differ. Recursion is bounded by the
- * number of steps: what is deeper is told as a whole. */
+/* Visits each path at which two values differ. Recursion is bounded by the
+ * number of steps: a deeper value is told as a whole. */
 static void compare(Noting *noting, const kv_node *old_value,
                     const kv_node *new_value) {
   if (old_value && new_value && !is_deepest(noting) &&
@@ -258,7 +258,7 @@ static void note_subtree(Noting *noting, int *is_over) {
   note_whole(noting);
 }
 
-/* Takes the place of all notes of a watch of everything. */
+/* Replaces all notes of a watch of everything by one. */
 static void note_everything(kvl_watch_queue *queue) {
   kvl_free_notes(queue);
   if (!new_note(queue)) queue->lost = 1;
@@ -298,7 +298,7 @@ static void begin(Noting *noting, kvl_watch_queue *queue,
   kv_tree_view(noting->pair->new_value, &noting->new_value);
 }
 
-/* Notes the places below a key that differ, beside the values of the key, which
+/* Notes the paths below a key at which its values differ, beside these, which
  * are `size`. */
 static void note_places(Noting *noting, kvl_size size) {
   kvl_watch_queue *queue = noting->queue;

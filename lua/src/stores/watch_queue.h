@@ -2,11 +2,11 @@
  * watch_queue.h: the notes that the library's handlers take for kv.pump().
  *
  * A watch of a subtree is one of its value for the library: its queue compares
- * the old value with the new one, since the places that differ may take far
+ * the old value with the new one, since the paths that differ may take far
  * more memory than both values. A watch of everything is told of each key.
  *
- * The notes of all queues of a state have its limits of a value together. What
- * would be more is one note of the watch's own path, with the whole values.
+ * The notes of all queues of a state have its limits of a value together. A
+ * change beyond them is one note of the watch's own path, with whole values.
  */
 #ifndef KVCODABLE_WATCH_QUEUE_H
 #define KVCODABLE_WATCH_QUEUE_H
@@ -48,7 +48,7 @@ struct kvl_watch_queue {
   kvl_watch_queue *next; /* of the same source */
 };
 
-/* Whether the queue's notes have values as they are stored: places name stored
+/* Whether the queue's notes have values as they are stored: paths name stored
  * keys, which the types of a schema do not show. Of the keys of the whole store
  * the library tells by itself. */
 static inline int kvl_tells_stored(const kvl_watch_queue *queue) {
@@ -59,9 +59,9 @@ static inline size_t kvl_waiting(const kvl_watch_queue *queue) {
   return queue->notes.count - queue->first;
 }
 
-/* Has the changes at the path noted in the queue. What the watches of the same
- * place were not told yet is noted in theirs. On KV_LIMIT_EXCEEDED `error` may
- * stay NULL. */
+/* Has the changes at the path noted in the queue. Those that the watches of the
+ * same path were not told yet are noted in theirs. On KV_LIMIT_EXCEEDED `error`
+ * may stay NULL. */
 kv_status kvl_join_source(kvl_state *state, kv_store *store,
                           const kvl_path *path, kvl_watch_queue *queue,
                           kv_error **error);
@@ -73,7 +73,7 @@ int kvl_shares_source(const kvl_watch_queue *queue);
 void kvl_leave_source(kvl_watch_queue *queue);
 
 /* Notes a change, with Swift on the stack: nothing of Lua is called. `is_over`
- * is set where its places are more than there is room for: they are, too, for
+ * is set where its paths are more than there is room for: they are, too, for
  * the next queue. */
 void kvl_note_change(kvl_watch_queue *queue, const kv_step *path, size_t steps,
                      const kv_tree *old_value, const kv_tree *new_value,
@@ -86,7 +86,7 @@ void kvl_note_event(void *context, kv_event event, kv_str message);
  * function may pump, and change the queue. NULL where there is none. */
 kvl_note *kvl_take_note(lua_State *L, kvl_watch_queue *queue);
 
-/* Frees what the note has. */
+/* Frees the parts of the note. */
 void kvl_clear_note(kvl_note *note);
 
 /* A user of the pair more; one less, a kvl_free. */

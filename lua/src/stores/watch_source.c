@@ -1,5 +1,5 @@
-/* watch_source.c: what the watches of one place share: one watch of the
- * library's, whose values and calls would else be there for each of them. */
+/* watch_source.c: the watch of the library's that all watches of one path
+ * share: else each of them would have its values and calls. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +40,8 @@ static int is_of(const kvl_source *source, const kv_store *store,
   return 1;
 }
 
-/* The source of the place, with its watches told of all that has happened: a
- * new one must not be told of what was before it. NULL where there is none. */
+/* The source of the path, with its watches told of all changes: a new one must
+ * not be told of those before it. NULL where there is none. */
 static kvl_source *find(kvl_state *state, kv_store *store, const kvl_path *path,
                         kv_scope scope) {
   kvl_source *source = state->sources;

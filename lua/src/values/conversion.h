@@ -99,7 +99,7 @@ void kvl_push_view(lua_State *L, kvl_state *state, const kv_view *view,
 const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
                               int *converts);
 
-/* Pushes the type that is published for a store, and gives it; what is pushed
+/* Pushes the type that is published for a store, and gives it; the pushed value
  * keeps it alive. */
 kv_status kvl_push_published(lua_State *L, kv_str name, const kv_type **found,
                              kv_error **error);

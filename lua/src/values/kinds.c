@@ -1,4 +1,4 @@
-/* kinds.c: the kinds of userdata that stand for what Lua does not have. */
+/* kinds.c: the kinds of values that Lua does not have, as userdata. */
 #include <string.h>
 
 #include "kinds.h"

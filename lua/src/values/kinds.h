@@ -1,4 +1,4 @@
-/* kinds.h: the kinds of userdata that stand for what Lua does not have. */
+/* kinds.h: the kinds of values that Lua does not have, as userdata. */
 #ifndef KVCODABLE_KINDS_H
 #define KVCODABLE_KINDS_H
 
@@ -44,8 +44,8 @@ const char *kvl_check_word(lua_State *L, int index);
  * kin. */
 int kvl_value_error(lua_State *L, const char *problem);
 
-/* Pushes a value of the kind that has `size` bytes; data of `length` bytes. Gives
- * the bytes, for the caller to fill in. */
+/* Pushes a value of the kind that has `size` bytes; data of `length` bytes.
+ * Gives the bytes, for the caller to fill in. */
 void *kvl_new_value(lua_State *L, int kind, size_t size);
 char *kvl_new_data(lua_State *L, size_t length);
 

@@ -419,8 +419,8 @@ int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
   return 0;
 }
 
-/* Frees a buffer that has become large: the next value may be small, and what is
- * made of this one takes as much again. */
+/* Frees a buffer that has become large: the next value may be small, and the
+ * tree of this one takes as much again. */
 static void trim(kvl_buffer *buffer, size_t size) {
   enum { KEPT = 1 << 20 };
   if (buffer->capacity <= KEPT / size) return;

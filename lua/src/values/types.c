@@ -45,7 +45,7 @@ static Compiled *new_type(lua_State *L, const kvl_state *state) {
 
 /* ---- The budget of a state's types
  *
- * What a type keeps is outside of Lua's memory, and one default may be in many
+ * A type's own memory is outside of Lua's, and one default may be in many
  * types. All that are alive, and those that have a name, have together at most
  * half as much again as one value may have. */
 

@@ -126,7 +126,7 @@ static const char *cdata_name(lua_State *L) {
 }
 
 /* kv.type(value): the kind that the module takes a value for: a table is an array
- * or a dictionary; Lua's own name for what has no kind here */
+ * or a dictionary; Lua's own name for a value without a kind here */
 static int type_of(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   luaL_checkany(L, 1);
@@ -180,8 +180,8 @@ static const luaL_Reg makers[] = {{"new_date", kvl_new_date},
                                   {"real", kvl_new_real},
                                   {NULL, NULL}};
 
-/* set_tag(table, tag): gives the table the tag in place of another one; a
- * metatable that somebody else protects stays */
+/* set_tag(table, tag): gives the table the tag instead of another one; a
+ * metatable that other code protects stays */
 static int set_tag(lua_State *L) {
   if (lua_getmetatable(L, 1)) {
     const kvl_state *state = kvl_state_of(L);

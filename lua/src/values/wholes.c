@@ -1,10 +1,10 @@
-/* wholes.c: what a whole number becomes where Lua has no integers.
+/* wholes.c: whole numbers as integers or reals, where Lua has no integers.
  *
  * There 2 may have been an integer or a real when it was read. Written as an
- * integer, it becomes a real where the value that `get` gives at its place is
- * one, before it is set: what was read comes back as it was. A type decides by
- * itself, when the value is set: its fields are integers or reals whatever it
- * is given, and what `get` gives by the type is of these kinds. */
+ * integer, it becomes a real where the value that `get` gives at its path is
+ * one, before it is set: a value that was read comes back as it was. A type
+ * decides by itself, when the value is set: its fields are integers or reals
+ * whatever it is given, and `get` gives these kinds by the type. */
 #include <string.h>
 
 #include "conversion.h"
@@ -171,8 +171,8 @@ void kvl_settle(kvl_state *state, const kvl_handle *session,
     has_number |= old.view.node->head == KV_NODE_REAL;
   }
   release(&old);
-  /* A whole number that takes no number's place goes by the other elements of
-   * its array, where no type says what it is. */
+  /* A whole number that replaces no number goes by the other elements of its
+   * array, where no type says its kind. */
   if (wholes[0] == 0 && !has_number && !type && count > 0 &&
       !path->steps[count - 1].key.data && is_in_reals(session, path))
     make_real(state->nodes.data);
