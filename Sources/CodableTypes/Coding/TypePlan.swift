@@ -1,6 +1,5 @@
 internal import CKVCodable
 internal import PropertyLists
-internal import Synchronization
 
 /// A type as flat tables, whose entries refer to one another by index: values are checked, decoded and encoded by them
 /// where speed counts.
@@ -226,22 +225,13 @@ final class TypePlan: @unchecked Sendable {
 
 /// The plan of a type, made when it is first needed. Safe to use from several threads.
 final class TypePlanCache: Sendable {
-    /// The address of the first plan, which is owned and read without a lock; most types never need another.
-    private let first = Atomic<UInt>(0)
-    /// The plan after a name in it got another meaning. Guarded by ``Lock/shared``.
+    /// The latest plan. Guarded by ``Lock/shared``.
     private nonisolated(unsafe) var latest: TypePlan?
 
-    deinit {
-        if let plan = UnsafeRawPointer(bitPattern: first.load(ordering: .acquiring)) {
-            Unmanaged<TypePlan>.fromOpaque(plan).release()
-        }
-    }
-
-    /// The first plan, where it is still the right one.
+    /// The latest plan, where it is still the right one.
     func current(in table: TypeTable?) -> TypePlan? {
-        guard let address = UnsafeRawPointer(bitPattern: first.load(ordering: .acquiring)) else { return nil }
-        let plan = Unmanaged<TypePlan>.fromOpaque(address).takeUnretainedValue()
-        return plan.generation == table?.generation ?? 0 ? plan : nil
+        let plan = Lock.shared.withLock { latest }
+        return plan?.generation == table?.generation ?? 0 ? plan : nil
     }
 
     /// The plan of `form`.
@@ -249,15 +239,7 @@ final class TypePlanCache: Sendable {
     /// - Throws: the error of a name that no type has.
     func plan(of form: CodableType.Form, in table: TypeTable?) throws(TypeError) -> TypePlan {
         if let plan = current(in: table) { return plan }
-        let generation = table?.generation ?? 0
-        if let plan = Lock.shared.withLock({ latest }), plan.generation == generation { return plan }
-        let plan = try TypePlanCompiler.plan(of: form, generation: generation)
-        let made = Unmanaged.passRetained(plan)
-        let word = UInt(bitPattern: made.toOpaque())
-        guard !first.compareExchange(expected: 0, desired: word, ordering: .acquiringAndReleasing).exchanged else {
-            return plan
-        }
-        made.release()
+        let plan = try TypePlanCompiler.plan(of: form, generation: table?.generation ?? 0)
         // The old plan is released after the lock.
         _ = Lock.shared.withLock {
             defer { latest = plan }

@@ -91,10 +91,10 @@ struct TypeDescription {
         _ description: PropertyList, at path: PropertyListPath
     ) throws(TypeError) -> String {
         let name = try text("name", of: description, at: path)
-        var scanner = TypeScanner(name)
-        let word = try? scanner.name("a name")
-        guard word == name, ScalarType.Kind(rawValue: name) == nil, name != "Any" else {
-            throw TypeError(.description, .expected("a name for a type", found: "\"\(name)\"")).placed(below: path)
+        do throws(TypeError) {
+            try TypeName.check(name)
+        } catch {
+            throw error.placed(below: path)
         }
         return name
     }

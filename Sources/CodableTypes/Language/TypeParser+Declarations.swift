@@ -59,7 +59,7 @@ extension TypeParser {
         }
         let position = try scanner.start()
         let name = try scanner.name(word == "struct" ? "the struct's name" : "the enum's name")
-        guard ScalarType.Kind(rawValue: name) == nil, name != "Any" else {
+        guard !TypeName.isBuiltIn(name) else {
             throw TypeError(.redeclared, "\(name) is a built-in type", location: scanner.location(of: start))
         }
         table.announce(name)

@@ -153,8 +153,7 @@ private func caseList(_ cases: [(text: String, words: TypeWords)]) -> String {
 
 /// A name as it stands in the type language: bare, or in quotes where it is no word.
 private func quotedWord(_ name: String) -> String {
-    var scanner = TypeScanner(name)
-    return (try? scanner.name("a name")) == name ? name : quoted(name)
+    TypeName.isWord(name) ? name : quoted(name)
 }
 
 private func quoted(_ text: String) -> String {

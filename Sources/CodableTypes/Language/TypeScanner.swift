@@ -138,7 +138,7 @@ struct TypeScanner {
     mutating func name(_ what: String) throws(TypeError) -> String {
         try skipBlanks()
         let start = position
-        while let byte = current, isNameByte(byte), !(position == start && isDigit(byte)) { position += 1 }
+        while let byte = current, TypeName.isWordByte(byte), !(position == start && isDigit(byte)) { position += 1 }
         guard position > start else { throw error(what) }
         return String(decoding: text[start..<position], as: UTF8.self)
     }
@@ -153,12 +153,7 @@ struct TypeScanner {
     mutating func isAtName() throws(TypeError) -> Bool {
         try skipBlanks()
         guard let current else { return false }
-        return isNameByte(current) && !isDigit(current)
-    }
-
-    private func isNameByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || byte == UInt8(ascii: "_") || byte >= 0x80
-            || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
+        return TypeName.isWordByte(current) && !isDigit(current)
     }
 
     /// Whether a number comes next.
@@ -274,13 +269,13 @@ struct TypeScanner {
     private func found(at index: Int) -> String {
         guard index < text.count else { return "the end" }
         var end = index + 1
-        if isNameByte(text[index]) {
+        if TypeName.isWordByte(text[index]) {
             let isNumber = isDigit(text[index])
             // A number's point belongs to it, two of them are a mark.
             func isPoint(_ index: Int) -> Bool {
                 isNumber && text[index] == UInt8(ascii: ".") && index + 1 < text.count && isDigit(text[index + 1])
             }
-            while end < text.count, isNameByte(text[end]) || isPoint(end) { end += 1 }
+            while end < text.count, TypeName.isWordByte(text[end]) || isPoint(end) { end += 1 }
         }
         return "\"" + shown(String(decoding: text[index..<end], as: UTF8.self)) + "\""
     }

@@ -1,5 +1,3 @@
-internal import PropertyLists
-
 extension TypeRegistry {
     /// The name, the example and the field names by which other languages know a Swift type.
     ///
@@ -57,10 +55,7 @@ extension TypeRegistry {
     public func register<T: Codable & SendableMetatype>(_ type: T.Type, _ registration: Registration<T>) throws
         -> CodableType
     {
-        var scanner = TypeScanner(registration.name)
-        guard (try? scanner.name("a name")) == registration.name, ScalarType.Kind(rawValue: registration.name) == nil,
-            registration.name != "Any"
-        else { throw TypeError(.description, .expected("a name for a type", found: "\"\(registration.name)\"")) }
+        try TypeName.check(registration.name)
         let form = CodableType.Form.swift(try SwiftType(type, registration))
         try table.declare(registration.name, form)
         return CodableType(form, in: table)

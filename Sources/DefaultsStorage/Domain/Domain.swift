@@ -47,7 +47,7 @@ final class Domain: @unchecked Sendable {
     var owesWriting = false
     /// Whether it is not known if the last commit has happened. Its changes, but for a transaction's, are `committing`.
     var isInDoubt = false
-    var synchronization = DefaultsStore.Options.Synchronization.normal
+    var synchronization = DefaultsSynchronization.normal
     // See Domain+Size.
     var stored = FileSize()
     var committingGrowth = FileSize()

@@ -70,7 +70,7 @@ protocol StorageEngine: AnyObject, Sendable {
         over memory: () throws(DefaultsError) -> PropertyList, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState
     /// How far a commit is on disk when it returns; of no meaning for an engine that knows only one way.
-    var synchronization: DefaultsStore.Options.Synchronization { get set }
+    var synchronization: DefaultsSynchronization { get set }
     /// The error that came after the last commit was visible: a power failure may take it back. Nothing but writing all
     /// anew clears it, since a later fsync may say that all is well of bytes that were dropped.
     var debt: DefaultsError? { get }
@@ -117,7 +117,7 @@ extension StorageEngine {
     var returns: Int { 0 }
     var isBackedUp: Bool { true }
 
-    var synchronization: DefaultsStore.Options.Synchronization {
+    var synchronization: DefaultsSynchronization {
         get { .full }
         set {}
     }

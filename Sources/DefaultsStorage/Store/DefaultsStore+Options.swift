@@ -35,20 +35,6 @@ extension DefaultsStore {
 
         /// The stores of a fleet that are layers of this one; nil for none.
         public var fleet: Fleet?
-        /// How far a commit of the SQLite engine is on disk when it returns; the other engines know ``full`` alone.
-        ///
-        /// ```swift
-        /// options.synchronization = .normal  // faster commits, of which a power failure may take the last
-        /// let cache = try DefaultsStore.open(path: "/var/tmp/cache.sqlite", options: options)
-        /// ```
-        public enum Synchronization: Sendable, Hashable {
-            /// Wholly: a power failure takes nothing back.
-            case full
-            /// Safe when the program dies, and never half written, but a power failure may take the last commits back:
-            /// SQLite's `synchronous=NORMAL`.
-            case normal
-        }
-
         /// The treatment of a damaged file.
         ///
         /// ```swift
@@ -143,8 +129,8 @@ extension DefaultsStore {
         /// handles on a store that of the one that was opened last. See ``DefaultsFleet/history(of:latest:)``.
         public var note: String?
         /// How far a commit of the SQLite engine is on disk when it returns. Once a handle on the file asked for
-        /// ``Synchronization/full``, it holds for the process's others, too.
-        public var synchronization = Synchronization.full
+        /// ``DefaultsSynchronization/full``, it holds for the process's others, too.
+        public var synchronization = DefaultsSynchronization.full
         /// The treatment of a damaged file. Once a handle on the file asked to recover, it holds for the process's
         /// others, too.
         public var onCorruption = Corruption.error

@@ -23,7 +23,7 @@ extension DecodingNode {
         }
 
         /// The name of the key in the dictionary.
-        @inline(__always) private func name(_ key: Key) -> String {
+        private func name(_ key: Key) -> String {
             !converts && node.record == nil ? key.stringValue : noted(key)
         }
 
@@ -65,7 +65,7 @@ extension DecodingNode {
             try node.floating(type, at: slot(key), key)
         }
 
-        @inline(__always) private func integer<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I {
+        private func integer<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I {
             let name = name(key)
             if let value = node.integer(named: name), let exact = I(exactly: value) { return exact }
             return try node.integer(type, at: .named(name), key)
@@ -93,7 +93,7 @@ extension DecodingNode {
         /// - Parameters:
         ///   - exact: gives a value of exactly the type, which only a caller's own test could take for nil.
         ///   - decode: decodes any other value.
-        @inline(__always) private func present<T>(
+        private func present<T>(
             _ key: Key, _ exact: (String) -> T?, _ decode: (DecodingSlot) throws -> T
         ) throws -> T? {
             let name = name(key)
@@ -123,7 +123,7 @@ extension DecodingNode {
             try present(key, { _ in nil }, { try node.floating(type, at: $0, key) })
         }
 
-        @inline(__always) private func presentInteger<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I? {
+        private func presentInteger<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I? {
             try present(
                 key, { node.integer(named: $0).flatMap { I(exactly: $0) } }, { try node.integer(type, at: $0, key) })
         }

@@ -31,14 +31,6 @@ extension DecodingNode {
 
     /// Decodes this node's value by the type's own code, or as a dictionary with keys of any type.
     private final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
-        // A dictionary is one word: most other types are not asked for a conformance, which takes as long as decoding
-        // a number.
-        guard MemoryLayout<T>.size == MemoryLayout<[Int: Int]>.size else { return try T(from: self) }
-        return try decodeDictionary(type)
-    }
-
-    /// Apart from the rest: the Optional of a generic type has to be looked up each time.
-    @inline(never) private final func decodeDictionary<T: Decodable>(_ type: T.Type) throws -> T {
         try decodeKeyed(type) ?? T(from: self)
     }
 

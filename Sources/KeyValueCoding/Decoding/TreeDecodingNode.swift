@@ -34,7 +34,7 @@ final class TreeDecodingNode: DecodingNode {
     private var node: kv_node { document.nodes[index] }
 
     /// The value's index in the document; nil where there is none.
-    @inline(__always) private func find(_ slot: DecodingSlot) -> Int? {
+    private func find(_ slot: DecodingSlot) -> Int? {
         switch slot {
         case .named(let name): find(name)
         case .index(let element): find(element)

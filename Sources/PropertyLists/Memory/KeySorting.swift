@@ -40,7 +40,7 @@ private struct KeyText {
         UnsafeBufferPointer(start: base.map { $0 + Int(truncatingIfNeeded: key.payload) }, count: Int(key.count))
     }
 
-    @inline(never) fileprivate func compare(_ left: kv_node, _ right: kv_node) -> Int {
+    fileprivate func compare(_ left: kv_node, _ right: kv_node) -> Int {
         compareBytes(bytes(of: left), bytes(of: right))
     }
 
@@ -49,6 +49,9 @@ private struct KeyText {
 }
 
 /// Keys are sorted by eight of their bytes, loaded once; the rest is looked at only where these are equal.
+///
+/// The two sorts of our own are for scripts: with the standard library's, a table of 10,000 keys took 1.5 instead of
+/// 1.0 times the C floor, longer than MessagePack, and a set of one record a seventh more instructions.
 ///
 /// Sound because `order` and `scratch` have room for `count` elements (`order` for twice as many in `sortMany`), and
 /// each element is written before it is read.

@@ -70,7 +70,6 @@ struct DocumentValidator {
 
     // MARK: - Containers
 
-    @inline(never)
     private mutating func container(at header: Int, depth: Int) throws(PropertyListError) -> Int {
         guard depth < limits.depth else {
             throw PropertyListError(.limitExceeded, "Deeper than \(limits.depth) levels")
@@ -142,7 +141,6 @@ struct DocumentValidator {
     }
 
     /// Checks that each key's distance leads to a value, and no two to the same.
-    @inline(never)
     private func matchDistances(_ slots: Range<Int>, of header: Int) throws(PropertyListError) {
         for slot in slots where !nodes[slot].isKey { throw malformed("a key is missing") }
         let distances = slots.map { nodes[$0].distance }.sorted()
@@ -160,7 +158,6 @@ struct DocumentValidator {
         unclaimed &-= Int(node.count)
     }
 
-    @inline(never)
     private func checkText(_ node: kv_node, _ what: String) throws(PropertyListError) {
         let start = bytes + Int(truncatingIfNeeded: node.payload)
         guard let offset = firstInvalidUTF8(UnsafeRawBufferPointer(start: start, count: Int(node.count))) else {
@@ -173,12 +170,10 @@ struct DocumentValidator {
 
     // MARK: - Errors
 
-    @inline(never)
     private func malformed(_ message: String) -> PropertyListError {
         PropertyListError(.malformed, "Not a document: " + message)
     }
 
-    @inline(never)
     private func outside() -> PropertyListError { malformed("a string, data or key lies outside the bytes") }
 
     /// The text of the key with this distance, `?` where it cannot be read: the keys have not been checked yet.

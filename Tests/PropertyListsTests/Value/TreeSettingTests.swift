@@ -28,7 +28,7 @@ import Testing
         #expect(list.value(at: ["window", "tags", 2])?.string == "c")
     }
 
-    private static let noPlace = ErrorWords.expected(
+    private static let noIndex = ErrorWords.expected(
         "an element of the array or the place behind the last", found: "none")
 
     @Test(
@@ -36,11 +36,11 @@ import Testing
         arguments: [
             (["name", "x"], .expected("Dictionary", found: "String"), ["name"]),
             (["window", 0], .expected("Array", found: "Dictionary"), ["window"]),
-            (["window", "tags", 3], noPlace, ["window", "tags", 3]),
-            (["window", "tags", -1], noPlace, ["window", "tags", -1]),
+            (["window", "tags", 3], noIndex, ["window", "tags", 3]),
+            (["window", "tags", -1], noIndex, ["window", "tags", -1]),
             (["none", 0], .expected("Array", found: "nothing: a missing array is not made by its index"), ["none"]),
         ] as [(PropertyListPath, ErrorWords, PropertyListPath)])
-    func rejectsMismatch(path: PropertyListPath, message: ErrorWords, place: PropertyListPath) throws {
+    func rejectsMismatch(path: PropertyListPath, message: ErrorWords, fault: PropertyListPath) throws {
         let list = try Self.sample()
         let value = try TreeModel.integer(1).list
         let error = #expect(throws: PropertyListError.self) { try list.setting(value, at: path) }

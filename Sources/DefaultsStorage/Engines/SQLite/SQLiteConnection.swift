@@ -10,7 +10,7 @@ final class SQLiteConnection: @unchecked Sendable {
     private var database: OpaquePointer?
     let path: String
     /// The synchronization that the connection was set to; nil before the first commit.
-    var synchronization: DefaultsStore.Options.Synchronization?
+    var synchronization: DefaultsSynchronization?
 
     /// Opens a database, which must exist: SQLite would make it for everybody to read.
     ///

@@ -30,7 +30,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var recovers = false
     var unreadable: DefaultsError?
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
-    var synchronization = DefaultsStore.Options.Synchronization.full
+    var synchronization = DefaultsSynchronization.full
 
     var connection: SQLiteConnection?
     private var statements: [Statement: OpaquePointer] = [:]

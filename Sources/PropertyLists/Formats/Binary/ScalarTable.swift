@@ -8,17 +8,13 @@ struct ScalarTable: ~Copyable {
     fileprivate static let longestProbe = 128
 
     private let document: Document
-    /// Each slot has a node, counted from 1, in its low bits, and above them as much of its hash as fits; 0 where it is
-    /// free.
+    /// The node of each slot, counted from 1; 0 where it is free.
     private var slots = GrowableBuffer<UInt32>()
-    private let nodeMask: UInt32
     private var mask = 0
     private var count = 0
 
     init(of document: Document) {
         self.document = document
-        let nodes = UInt32(truncatingIfNeeded: document.nodeCount)
-        nodeMask = nodes == 0 ? 0 : .max >> UInt32(truncatingIfNeeded: nodes.leadingZeroBitCount)
         // Growing a large table costs more than a byte for each node does.
         var size = 256
         while size < document.nodeCount / 4, document.nodeCount > 1 << 16 { size *= 2 }
@@ -28,31 +24,23 @@ struct ScalarTable: ~Copyable {
     /// The node of the first scalar equal to the one at `position`, which may be that one itself.
     mutating func first(equalTo position: Int) -> Int {
         let node = document.nodes[position]
-        let hash = hash(of: node)
-        var slot = Int(truncatingIfNeeded: hash) & mask
+        var slot = firstSlot(of: node)
         for _ in 0..<Self.longestProbe {
-            let entry = slots[slot]
-            if entry == 0 {
-                insert(position, hash, at: slot)
+            guard slots[slot] != 0 else {
+                insert(position, at: slot)
                 return position
             }
-            if (entry ^ UInt32(truncatingIfNeeded: hash >> 32)) & ~nodeMask == 0 {
-                let other = Int(entry & nodeMask) &- 1
-                if isEqual(document.nodes[other], node) { return other }
-            }
+            let other = Int(slots[slot]) &- 1
+            if isEqual(document.nodes[other], node) { return other }
             slot = (slot &+ 1) & mask
         }
         return position
     }
 
-    private mutating func insert(_ position: Int, _ hash: UInt64, at slot: Int) {
-        slots[slot] = entry(position, hash)
+    private mutating func insert(_ position: Int, at slot: Int) {
+        slots[slot] = UInt32(truncatingIfNeeded: position &+ 1)
         count &+= 1
         if count > mask / 2 { grow() }
-    }
-
-    private func entry(_ position: Int, _ hash: UInt64) -> UInt32 {
-        (UInt32(truncatingIfNeeded: hash >> 32) & ~nodeMask) | UInt32(truncatingIfNeeded: position &+ 1)
     }
 
     private mutating func resize(to size: Int) {
@@ -65,11 +53,9 @@ struct ScalarTable: ~Copyable {
         swap(&old, &slots)
         resize(to: old.count * (old.count < 1 << 16 ? 4 : 2))
         for index in 0..<old.count where old[index] != 0 {
-            let position = Int(old[index] & nodeMask) - 1
-            let hash = hash(of: document.nodes[position])
-            var slot = Int(truncatingIfNeeded: hash) & mask
+            var slot = firstSlot(of: document.nodes[Int(old[index]) - 1])
             while slots[slot] != 0 { slot = (slot &+ 1) & mask }
-            slots[slot] = entry(position, hash)
+            slots[slot] = old[index]
         }
     }
 
@@ -80,9 +66,10 @@ struct ScalarTable: ~Copyable {
         return left.count == right.count && compareBytes(document.buffer(of: left), document.buffer(of: right)) == 0
     }
 
-    private func hash(of node: kv_node) -> UInt64 {
+    private func firstSlot(of node: kv_node) -> Int {
         let seed = UInt64(node.scalarKind)
-        return node.hasBytes ? hashBytes(document.buffer(of: node), seed) : foldedProduct(node.payload ^ seed)
+        let hash = node.hasBytes ? hashBytes(document.buffer(of: node), seed) : foldedProduct(node.payload ^ seed)
+        return Int(truncatingIfNeeded: hash) & mask
     }
 }
 
