@@ -1,8 +1,13 @@
 internal import Foundation
 internal import KeyValueCoding
 
-// How the coders see Foundation's classes: one level at a time, so that an array which contains itself is met by the
+// Foundation's classes as the coders see them: one level at a time, so that an array which contains itself meets the
 // coders' own limit on depth.
+//
+// On Linux NSArray and NSDictionary give a collection inside them converted with all that is in it, which does not end
+// for one that contains itself, and overflows the program's stack. Both are `CustomReflectable`, and their mirrors show
+// the elements as they are stored. Nothing rests on that: where a mirror has another number of children, the elements
+// are asked for one by one.
 
 extension NSNull: ForeignValue {
     package var swiftValue: Any? { nil }
@@ -83,8 +88,7 @@ extension NSDictionary: ForeignValue {
     }
 }
 
-/// Whether a collection would give this element as a Swift collection with all its elements converted, which never ends
-/// on Linux for a collection that contains itself. Such elements are taken as objects.
+/// Whether an element is a collection, which is taken as an object.
 private func isCollection(_ value: Any) -> Bool { value is NSArray || value is NSDictionary || value is NSSet }
 
 extension CGFloat: ForeignValue {

@@ -230,7 +230,7 @@ struct PlanDecoding: ~Copyable {
             let distance = distances[first &+ rank]
             if distance == 0 { continue }
             keys[count] = kv_node(
-                head: 0x8000_0000 | UInt32(truncatingIfNeeded: distance), count: names[rank].count,
+                keyTo: Int(distance), count: names[rank].count,
                 payload: names[rank].payload &+ UInt64(truncatingIfNeeded: shift))
             count &+= 1
         }

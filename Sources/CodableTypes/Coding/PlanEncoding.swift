@@ -235,8 +235,7 @@ struct PlanEncoding: ~Copyable {
             if !structure.isPlain { output.sharedBytes &+= max(0, Int(key.count &- field.pointee.nameLength)) }
             keys.append(
                 kv_node(
-                    head: 0x8000_0000 | UInt32(truncatingIfNeeded: output.nodes.count &- header),
-                    count: UInt32(truncatingIfNeeded: key.count),
+                    keyTo: output.nodes.count &- header, count: UInt32(truncatingIfNeeded: key.count),
                     payload: UInt64(truncatingIfNeeded: shift &+ Int(key.start))))
             do throws(TypeError) {
                 try writeField(field, content, value, over: source, depth: depth)

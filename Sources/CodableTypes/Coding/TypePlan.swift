@@ -268,10 +268,7 @@ extension TypePlan.Node {
 extension TypePlan.View {
     /// Whether a key node of a document is the text.
     func isKey(_ key: kv_node, _ part: TypePlan.Text, _ document: Document) -> Bool {
-        guard Int32(truncatingIfNeeded: key.count) == part.count, let key = document.buffer(of: key).baseAddress else {
-            return false
-        }
-        return hasSameBytes(key, text + Int(part.start), Int(part.count))
+        Int32(truncatingIfNeeded: key.count) == part.count && compareBytes(document.buffer(of: key), bytes(part)) == 0
     }
 
     func text(_ part: TypePlan.Text) -> String { String(decoding: bytes(part), as: UTF8.self) }
@@ -339,23 +336,4 @@ extension Document {
 extension PropertyList {
     /// Whether the value stands for nil: null in memory, `"$null"` in files.
     var isNil: Bool { document.isNil(index) }
-}
-
-/// Whether two texts of the same length are equal: in words that overlap, since keys are short.
-private func hasSameBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-    let (left, right) = (UnsafeRawPointer(left), UnsafeRawPointer(right))
-    func isSame<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: Word.Type) -> Bool {
-        left.loadUnaligned(fromByteOffset: offset, as: Word.self)
-            == right.loadUnaligned(fromByteOffset: offset, as: Word.self)
-    }
-    if count >= 8 {
-        var offset = 0
-        while offset < count &- 8 {
-            guard isSame(offset, UInt64.self) else { return false }
-            offset &+= 8
-        }
-        return isSame(count &- 8, UInt64.self)
-    }
-    if count >= 4 { return isSame(0, UInt32.self) && isSame(count &- 4, UInt32.self) }
-    return (0..<count).allSatisfy { isSame($0, UInt8.self) }
 }

@@ -131,15 +131,8 @@ struct KeyTable<Value>: ~Copyable {
 
     /// The number of bytes with which all keys begin.
     private func commonPrefix(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        guard entries.count > 1, let first = entries.first else { return 0 }
-        var common = Self.slice(bytes, first)[...]
-        for entry in entries {
-            if common.isEmpty { return 0 }
-            let key = Self.slice(bytes, entry)
-            if key.starts(with: common) { continue }
-            common = common.prefix(zip(common, key).prefix { $0 == $1 }.count)
-        }
-        return common.count
+        guard entries.count > 1, let first = entries.first.map({ Self.slice(bytes, $0) }) else { return 0 }
+        return entries.reduce(first.count) { sharedLength(first, Self.slice(bytes, $1), upTo: $0) }
     }
 
     private static func slice(_ bytes: UnsafeBufferPointer<UInt8>, _ entry: Entry) -> UnsafeBufferPointer<UInt8> {

@@ -84,7 +84,7 @@ func flattened(_ value: Any) -> Any? {
 }
 
 /// The Optional of Any in an `Any`; nil for a value of another type.
-private func sameOptional(_ value: Any) -> Any?? {
+func sameOptional(_ value: Any) -> Any?? {
     func open<Value>(_ value: Value) -> Any?? { Value.self == Any?.self ? .some(exactly(value, as: Any?.self)) : nil }
     return open(value)
 }

@@ -106,7 +106,6 @@ private struct OtherType: Error {}
 
 /// The value in an Optional of Any, however many Optionals are inside that; else the same.
 private func unwrapped(_ value: Any) -> Any {
-    func open<Value>(_ value: Value) -> Any? { Value.self == Any?.self ? exactly(value, as: Any?.self) : nil }
-    guard let present = open(value) else { return value }
+    guard case .some(.some(let present)) = sameOptional(value) else { return value }
     return KnownType.of(type(of: present)) == .plain ? flattened(present) ?? value : present
 }

@@ -19,6 +19,21 @@ package func compareBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBuf
     return left.count &- right.count
 }
 
+/// The number of bytes, `limit` at most, with which both begin.
+package func sharedLength(
+    _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>, upTo limit: Int
+) -> Int {
+    let limit = min(limit, left.count, right.count)
+    var length = 0
+    while length < limit, left[length] == right[length] { length &+= 1 }
+    return length
+}
+
+/// A mark in every byte that is 0; bytes above the first of them may be marked wrongly.
+func zeroBytes(_ word: UInt64) -> UInt64 {
+    (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+}
+
 /// Eight bytes from `start` on, with zeros behind the last, as a number that orders as the bytes do.
 package func leadingWord(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 0) -> UInt64 {
     guard let base = bytes.baseAddress, start < bytes.count else { return 0 }

@@ -135,13 +135,8 @@ private struct KeySorting {
     private func sharedPrefix() -> Int {
         let first = text.bytes(of: keys[0])
         var shared = first.count
-        for slot in 1..<count {
-            let other = text.bytes(of: keys[slot])
-            shared = min(shared, other.count)
-            var length = 0
-            while length < shared, first[length] == other[length] { length &+= 1 }
-            shared = length
-            if shared == 0 { break }
+        for slot in 1..<count where shared > 0 {
+            shared = sharedLength(first, text.bytes(of: keys[slot]), upTo: shared)
         }
         return shared
     }

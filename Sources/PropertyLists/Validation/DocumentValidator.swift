@@ -188,7 +188,7 @@ struct DocumentValidator {
 
 extension kv_node {
     /// Whether this is a key whose value is `distance` nodes behind its dictionary's header.
-    fileprivate func leads(to distance: Int) -> Bool { head == UInt32(truncatingIfNeeded: distance) | 0x8000_0000 }
+    fileprivate func leads(to distance: Int) -> Bool { isKey && self.distance == distance }
 
     /// Whether the bytes that the node refers to lie within the first `byteCount`.
     fileprivate func isWithin(_ byteCount: Int) -> Bool {

@@ -81,6 +81,11 @@ extension kv_node {
         self.init(head: kind.rawValue, count: UInt32(truncatingIfNeeded: count), payload: payload)
     }
 
+    /// A key of `count` bytes at `payload`, whose value is `distance` nodes behind its dictionary's header.
+    @inlinable package init(keyTo distance: Int, count: UInt32, payload: UInt64) {
+        self.init(head: 0x8000_0000 | UInt32(truncatingIfNeeded: distance), count: count, payload: payload)
+    }
+
     /// The kind of a value node, whose head in a document is the raw value of one.
     @inlinable package var kind: PropertyListKind { PropertyListKind(rawValue: head) ?? .null }
 

@@ -80,9 +80,4 @@ extension TextCursor {
         while end < count, base[end] != UInt8(ascii: "<"), base[end] != UInt8(ascii: "&") { end &+= 1 }
         return end
     }
-
-    /// A mark in every byte that is 0; bytes above the first of them may be marked wrongly.
-    private func zeroBytes(_ word: UInt64) -> UInt64 {
-        (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
-    }
 }

@@ -194,7 +194,6 @@ extension TextWriter<XMLWriter> {
 
     /// Whether one of eight bytes is a control character, `<`, `>`, `&`, or the first byte of U+FFFE and U+FFFF.
     private func needsCare(_ word: UInt64) -> Bool {
-        func zeroBytes(_ word: UInt64) -> UInt64 { (word &- 0x0101_0101_0101_0101) & ~word }
         let control = (word &- 0x2020_2020_2020_2020) & ~word
         let less = zeroBytes(word ^ 0x3C3C_3C3C_3C3C_3C3C)
         let greater = zeroBytes(word ^ 0x3E3E_3E3E_3E3E_3E3E)
