@@ -233,9 +233,8 @@ kv_status kv_error_describe(const kv_error *error, int64_t first_index,
  * lasts as long as the error. A NUL follows the text. */
 kv_str kv_error_path(const kv_error *error);
 
-/* The same as steps: their number, and each; KV_ABSENT past the last. The key
- * lasts as long as the error. */
-size_t kv_error_path_count(const kv_error *error);
+/* A step of the same; KV_ABSENT past the last. The key lasts as long as the
+ * error. */
 kv_status kv_error_path_step(const kv_error *error, size_t index,
                              kv_step *step);
 
@@ -486,7 +485,7 @@ typedef struct kv_type kv_type;
  *   kv_registry *registry = kv_registry_new(NULL, 0);
  *   kv_str text = kv_string("struct Window { width: Int(1...16384) }");
  *   kv_error *error;
- *   if (kv_registry_declare(registry, text, &error) < 0)
+ *   if (kv_registry_declare(registry, text, kv_string(""), NULL, &error) < 0)
  *     kv_error_free(error);
  *   kv_registry_free(registry);
  */
@@ -501,10 +500,6 @@ typedef struct kv_registry kv_registry;
  * `flags` has other flags. */
 kv_registry *kv_registry_new(const kv_registry *outer, uint32_t flags);
 
-/* Gives a handle on the registry of programs that need only one, which Swift
- * code reaches as TypeRegistry.default. */
-kv_registry *kv_registry_default(void);
-
 /* Frees a registry; types that it gave stay. */
 void kv_registry_free(kv_registry *registry);
 
@@ -516,16 +511,12 @@ void kv_registry_free(kv_registry *registry);
  *   enum Shape { circle(radius: Double), square(Double), empty }
  *
  * A field may be absent where it has `?` or a default. @key(...) names its key
- * in the file, which paths use. KV_INVALID_TYPE, with line and column, when the
- * text is wrong; also when a name already means something else. */
-kv_status kv_registry_declare(kv_registry *registry, kv_str text,
-                              kv_error **error);
-
-/* The same of a text that was read from a file, which errors name; `file` may
- * be empty. Gives an array of the types' names, in the order of the text. */
-kv_status kv_registry_declare_text(kv_registry *registry, kv_str text,
-                                   kv_str file, kv_tree **names,
-                                   kv_error **error);
+ * in the file, which paths use. Gives an array of the types' names, in the order
+ * of the text. `file` is the file that the text was read from, which errors
+ * name, and empty where there is none. KV_INVALID_TYPE, with line and column,
+ * when the text is wrong; also when a name already means something else. */
+kv_status kv_registry_declare(kv_registry *registry, kv_str text, kv_str file,
+                              kv_tree **names, kv_error **error);
 
 /* The same of a text file, of 16 MB at most: one for programs in C and Swift
  * and for scripts. KV_ABSENT when there is no file. */
@@ -958,31 +949,28 @@ int kv_store_is_read_only(const kv_store *store);
 
 /* Gives another handle on the same store, with the same layers and options, and
  * watches of its own: closing one of the two leaves the other open. For a part
- * of the program that closes the store it is given. */
-kv_status kv_store_share(const kv_store *store, uint32_t flags,
-                         kv_store **handle, kv_error **error);
-
-/* As kv_store_share, with a quota: the most bytes of the store's file that the
- * value at the path may take after a set of the handle; without steps, all that
- * the store holds. All of the value's bytes count, whoever set them, and so do
- * those of a lower layer's value that a set copies. They are counted at each
- * set, in a transaction too; a set that does not make the value larger is
- * always possible. KV_LIMIT_EXCEEDED beyond, with the quota and the size that
- * the value would have. A handle that is shared from this one has its quotas,
- * too. KV_PATH_MISMATCH for a path that begins with an index.
+ * of the program that closes the store it is given.
+ *
+ * `quota` is the most bytes of the store's file that the value at the path may
+ * take after a set of the handle; without steps, all that the store holds. 0 is
+ * no quota, and the path has no meaning then. All of the value's bytes count,
+ * those that other handles set among them, and so do those of a lower layer's
+ * value that a set copies. They are counted at each set, in a transaction too; a
+ * set that does not make the value larger is always possible. KV_LIMIT_EXCEEDED
+ * beyond, with the quota and the size that the value would have. A handle that
+ * is shared from this one has its quotas, too. KV_PATH_MISMATCH for a quota at
+ * a path that begins with an index.
  *
  * Example:
  *
  *   kv_step part[] = {kv_key("plugins"), kv_key("clock")};
  *   kv_store *plugin;
- *   if (kv_store_share_bounded(store, 0, part, 2, 1 << 20, &plugin, NULL) ==
- *       KV_OK)
+ *   if (kv_store_share(store, 0, part, 2, 1 << 20, &plugin, NULL) == KV_OK)
  *     kv_store_free(plugin);
  */
-kv_status kv_store_share_bounded(const kv_store *store, uint32_t flags,
-                                 const kv_step *path, size_t steps,
-                                 uint64_t quota, kv_store **handle,
-                                 kv_error **error);
+kv_status kv_store_share(const kv_store *store, uint32_t flags,
+                         const kv_step *path, size_t steps, uint64_t quota,
+                         kv_store **handle, kv_error **error);
 
 /* Gives the path of the store's file, absolute and without symbolic links (as
  * it was given, where a store is opened to be read and its folder does not
@@ -1108,15 +1096,11 @@ kv_status kv_store_rename(kv_store *store, const kv_step *path, size_t steps,
                           const kv_step *new_path, size_t new_steps,
                           kv_error **error);
 
-/* Gives an array of strings: the keys at the top level, defaults included. */
-kv_status kv_store_keys(const kv_store *store, kv_tree **keys,
-                        kv_error **error);
-
-/* Gives the keys of the dictionary at a path, as paths name them, those of
- * defaults included: none where another value is; KV_ABSENT where nothing
- * is. */
-kv_status kv_store_keys_at(const kv_store *store, const kv_step *path,
-                           size_t steps, kv_tree **keys, kv_error **error);
+/* Gives an array of strings: the keys of the dictionary at a path, as paths
+ * name them, those of defaults included; without steps, those at the top level.
+ * None where another value is; KV_ABSENT where nothing is. */
+kv_status kv_store_keys(const kv_store *store, const kv_step *path,
+                        size_t steps, kv_tree **keys, kv_error **error);
 
 /* Gives the type that the store's schema has for the value at a path, as
  * kv_type_at(); KV_ABSENT where it has none. */
@@ -1216,16 +1200,13 @@ kv_status kv_store_string_for_key(const kv_store *store, kv_str key,
 kv_status kv_store_export(const kv_store *store, kv_format format,
                           kv_bytes *bytes, kv_error **error);
 
-/* Sets the entries of a property list of any format, all or none; of a keyed
- * archive those of its plain value. KV_CORRUPT where the bytes are no property
- * list, and KV_INVALID_VALUE where that is no dictionary. */
-kv_status kv_store_import(kv_store *store, kv_str bytes, kv_error **error);
-
-/* The same with options of reading: the format, limits, and whether JSON's
- * nulls, which are KV_INVALID_VALUE in a store, are left out. */
-kv_status kv_store_import_with(kv_store *store, kv_str bytes,
-                               const kv_decode_options *options,
-                               kv_error **error);
+/* Sets the entries of a property list, all or none; of a keyed archive those of
+ * its plain value. The options say the format, limits, and whether JSON's nulls,
+ * which are KV_INVALID_VALUE in a store, are left out. KV_CORRUPT where the
+ * bytes are no property list, and KV_INVALID_VALUE where that is no
+ * dictionary. */
+kv_status kv_store_import(kv_store *store, kv_str bytes,
+                          const kv_decode_options *options, kv_error **error);
 
 /* Replaces the values of `target` by those of `store`, whatever their
  * engines. */

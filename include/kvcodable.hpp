@@ -781,8 +781,8 @@ class registry {
   // Structs and enums, in the type language.
   outcome<void> declare(std::string_view text) {
     kv_error *problem = nullptr;
-    kv_status status =
-        kv_registry_declare(handle(), detail::view(text), &problem);
+    kv_status status = kv_registry_declare(handle(), detail::view(text), {},
+                                           nullptr, &problem);
     return detail::deliver<void>(detail::done(status, problem));
   }
 
@@ -1049,7 +1049,7 @@ class store {
     kv_tree *found = nullptr;
     kv_error *problem = nullptr;
     kv_status status =
-        kv_store_keys_at(handle(), at.data(), at.size(), &found, &problem);
+        kv_store_keys(handle(), at.data(), at.size(), &found, &problem);
     return texts(status, found, problem);
   }
 

@@ -239,7 +239,7 @@ static inline void kv_free_fields(const kv_field *fields, size_t count,
  *       KV_FIELD(struct sound, volume, KV_FIELD_UINT8, "volume")};
  *   char *text = kv_fields_declaration("Sound", KV_FIELDS(fields), &defaults);
  *   kv_registry *registry = kv_registry_new(NULL, 0);
- *   kv_registry_declare(registry, kv_string(text), NULL);
+ *   kv_registry_declare(registry, kv_string(text), kv_string(""), NULL, NULL);
  *   free(text);
  *   kv_registry_free(registry);
  */

@@ -106,7 +106,7 @@ static int fill(void) {
   key_file = g_key_file_new();
   g_key_file_set_int64(key_file, "group", "scalar", 42);
   return kv_store_open_file(kv_string("a"), &options, &store, NULL) == KV_OK &&
-         kv_store_import(store, kv_string(text), NULL) == KV_OK &&
+         kv_store_import(store, kv_string(text), NULL, NULL) == KV_OK &&
          kv_store_snapshot(store, &snapshot, NULL) == KV_OK;
 }
 

@@ -47,6 +47,13 @@ static inline int error_says(kv_error *error, kv_status status,
   return good;
 }
 
+/* The number of steps of an error's path. */
+static inline size_t path_length(const kv_error *error) {
+  size_t steps = 0;
+  while (kv_error_path_step(error, steps, NULL) == KV_OK) steps++;
+  return steps;
+}
+
 /* ---- What most tests begin with */
 
 /* A tree from text in any format. */
@@ -85,7 +92,7 @@ static inline kv_store *memory_store(void) {
 /* A store in memory with what JSON says. */
 static inline kv_store *new_store(const char *json) {
   kv_store *store = memory_store();
-  CHECK(kv_store_import(store, kv_string(json), NULL) == KV_OK);
+  CHECK(kv_store_import(store, kv_string(json), NULL, NULL) == KV_OK);
   return store;
 }
 

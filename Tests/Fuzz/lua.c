@@ -252,7 +252,7 @@ static kv_store *new_store(void) {
   if (kv_store_open(kv_string("org.example.fuzz"), &options, &store, NULL) !=
       KV_OK)
     abort();
-  if (kv_store_import(store, kv_string(contents), NULL) != KV_OK) abort();
+  if (kv_store_import(store, kv_string(contents), NULL, NULL) != KV_OK) abort();
   return store;
 }
 
@@ -261,7 +261,7 @@ static kv_registry *new_registry(void) {
   kv_registry_declare(registry,
                       kv_string("struct Host { a: Int = 1; b: [Host]?; "
                                 "c: String = \"x\" }"),
-                      NULL);
+                      kv_string(""), NULL, NULL);
   return registry;
 }
 

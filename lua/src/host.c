@@ -252,11 +252,9 @@ static int push_store_body(lua_State *L) {
   uint32_t flags = (call->flags | call->state->policy) & KV_LUA_READ_ONLY
                        ? KV_READ_ONLY_HANDLE
                        : 0;
-  uint64_t quota = call->state->quota;
   kv_status status =
-      quota ? kv_store_share_bounded(call->store, flags, call->root,
-                                     call->root_count, quota, store, &error)
-            : kv_store_share(call->store, flags, store, &error);
+      kv_store_share(call->store, flags, call->root, call->root_count,
+                     call->state->quota, store, &error);
   if (status != KV_OK) return kvl_raise(L, call->state, status, error);
   kvl_handle *handle = lua_touserdata(L, 1);
   handle->is_hosts = 1;
@@ -304,8 +302,8 @@ static int to_store_body(lua_State *L) {
     kvl_push_failure(L, KV_CLOSED, NULL, 0, "The store is closed", NULL);
     return lua_error(L);
   }
-  kv_status status =
-      kv_store_share(handle->session->store, 0, call->given_store, &error);
+  kv_status status = kv_store_share(handle->session->store, 0, NULL, 0, 0,
+                                    call->given_store, &error);
   if (status != KV_OK) return kvl_raise(L, call->state, status, error);
   return 0;
 }

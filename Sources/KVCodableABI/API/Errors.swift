@@ -61,10 +61,6 @@ func giveBytes(_ bytes: some Collection<UInt8>, _ result: UnsafeMutablePointer<k
     Handle.borrow(error, as: ErrorHandle.self)?.path.borrowed ?? kv_str(data: nil, length: 0)
 }
 
-@c @implementation public func kv_error_path_count(_ error: OpaquePointer?) -> Int {
-    Handle.borrow(error, as: ErrorHandle.self)?.failure.path.steps.count ?? 0
-}
-
 @c @implementation public func kv_error_path_step(
     _ error: OpaquePointer?, _ index: Int, _ step: UnsafeMutablePointer<kv_step>?
 ) -> kv_status {

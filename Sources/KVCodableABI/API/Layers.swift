@@ -160,15 +160,6 @@ extension DefaultsLayer {
 }
 
 @c @implementation public func kv_store_import(
-    _ store: OpaquePointer?, _ bytes: kv_str, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        try KVCodableABI.store(store).import(Array(try bytes.largeBytes("bytes")))
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_import_with(
     _ store: OpaquePointer?, _ bytes: kv_str, _ options: UnsafePointer<kv_decode_options>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {

@@ -4,32 +4,16 @@ internal import DefaultsStorage
 internal import PropertyLists
 
 @c @implementation public func kv_store_share(
-    _ store: OpaquePointer?, _ flags: UInt32, _ handle: UnsafeMutablePointer<OpaquePointer?>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    share(store, flags, handle, error) { store, access in try store.anotherHandle(access) }
-}
-
-@c @implementation public func kv_store_share_bounded(
     _ store: OpaquePointer?, _ flags: UInt32, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ quota: UInt64,
     _ handle: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    share(store, flags, handle, error) { store, access in
-        try store.anotherHandle(access, quota: Int(clamping: quota), at: try path(steps, count))
-    }
-}
-
-private func share(
-    _ store: OpaquePointer?, _ flags: UInt32, _ handle: UnsafeMutablePointer<OpaquePointer?>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?,
-    _ another: (DefaultsStore, DefaultsStore.Access) throws -> DefaultsStore
 ) -> kv_status {
     reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
         guard flags & ~UInt32(KV_READ_ONLY_HANDLE) == 0 else {
             throw Failure.invalidArgument("\(flags) holds flags that do not exist")
         }
-        let shared = try another(store, flags == 0 ? .same : .readOnly)
+        let shared = try store.anotherHandle(
+            flags == 0 ? .same : .readOnly, quota: quota == 0 ? nil : Int(clamping: quota), at: try path(steps, count))
         handle?.pointee = Handle.give(shared)
         return KV_OK
     }

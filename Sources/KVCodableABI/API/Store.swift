@@ -378,17 +378,6 @@ func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyLis
 }
 
 @c @implementation public func kv_store_keys(
-    _ store: OpaquePointer?, _ keys: UnsafeMutablePointer<OpaquePointer?>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let store = try require(store, DefaultsStore.self, "store")
-        giveTree(try PropertyList(any: try store.keys()), keys)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_keys_at(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
     _ keys: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {

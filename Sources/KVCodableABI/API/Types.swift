@@ -40,21 +40,8 @@ func encodeOptions(_ flags: UInt32) throws(Failure) -> CodableType.EncodeOptions
     return redeclaration(flags).map { Handle.give(RegistryHandle(TypeRegistry(over: outer, redeclaration: $0))) }
 }
 
-@c @implementation public func kv_registry_default() -> OpaquePointer? {
-    Handle.give(RegistryHandle(.default))
-}
-
 @c @implementation public func kv_registry_free(_ registry: OpaquePointer?) {
     Handle.take(registry, as: RegistryHandle.self)
-}
-
-@c @implementation public func kv_registry_declare(
-    _ registry: OpaquePointer?, _ text: kv_str, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        _ = try require(registry, RegistryHandle.self, "registry").registry.declare(try text.string("text"))
-        return KV_OK
-    }
 }
 
 /// Gives the names of declared types.
@@ -62,7 +49,7 @@ private func giveNames(_ types: [CodableType], _ names: UnsafeMutablePointer<Opa
     giveTree(try PropertyList(any: types.map(\.description)), names)
 }
 
-@c @implementation public func kv_registry_declare_text(
+@c @implementation public func kv_registry_declare(
     _ registry: OpaquePointer?, _ text: kv_str, _ file: kv_str, _ names: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {

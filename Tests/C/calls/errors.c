@@ -32,7 +32,7 @@ static void paths(void) {
   CHECK(text_equals(kv_error_message(error),
                     "Expected Dictionary at tags[2], found Int"));
   CHECK(text_equals(kv_error_path(error), "tags[2]"));
-  CHECK(kv_error_path_count(error) == 2);
+  CHECK(path_length(error) == 2);
   CHECK(kv_error_path_step(error, 0, &step) == KV_OK);
   CHECK(text_equals(step.key, "tags"));
   CHECK(kv_error_path_step(error, 1, &step) == KV_OK);
@@ -55,7 +55,7 @@ static void confined(void) {
       "Expected Dictionary, found Int"};
   for (size_t steps = 0; steps < 4; steps++) {
     other = kv_error_confined(error, root, steps);
-    CHECK(kv_error_path_count(other) == (steps < 2 ? 2 - steps : 0));
+    CHECK(path_length(other) == (steps < 2 ? 2 - steps : 0));
     CHECK(error_says(other, KV_PATH_MISMATCH, messages[steps]));
   }
   CHECK_NAMED(error_says(kv_error_confined(error, &elsewhere, 1),

@@ -26,7 +26,8 @@ static const char declaration[] =
 static kv_type *make_type(const char *expression) {
   kv_type *type = NULL;
   kv_registry *registry = kv_registry_new(NULL, 0);
-  kv_registry_declare(registry, kv_string(declaration), NULL);
+  kv_registry_declare(registry, kv_string(declaration), kv_string(""), NULL,
+                      NULL);
   kv_registry_type(registry, kv_string(expression), &type, NULL);
   kv_registry_free(registry);
   return type;

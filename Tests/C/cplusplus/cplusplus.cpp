@@ -53,7 +53,8 @@ Store open_memory() {
 
 Type declare(const Registry &registry, const char *text, const char *name) {
   kv_type *type = nullptr;
-  kv_registry_declare(registry.get(), kv_string(text), nullptr);
+  kv_registry_declare(registry.get(), kv_string(text), kv_string(""), nullptr,
+                      nullptr);
   kv_registry_type(registry.get(), kv_string(name), &type, nullptr);
   return Type(type);
 }

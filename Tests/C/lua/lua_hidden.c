@@ -112,7 +112,7 @@ static kv_store *open_hidden(const Fault *fault, int turn) {
   snprintf(path, sizeof path, "%s/%s", directory, fault->file);
   CHECK(mkdir(directory, 0700) == 0);
   CHECK(kv_store_open_file(kv_string(path), &options, &store, NULL) == KV_OK);
-  CHECK(kv_store_import(store, kv_string(json), NULL) == KV_OK);
+  CHECK(kv_store_import(store, kv_string(json), NULL, NULL) == KV_OK);
   return store;
 }
 

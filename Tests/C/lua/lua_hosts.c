@@ -419,7 +419,7 @@ static void check_trees(void) {
   CHECK(text_equals(kv_error_message(error),
                     "Expected a property-list value at list[2].f, found "
                     "function"));
-  CHECK(kv_error_path_count(error) == 3);
+  CHECK(path_length(error) == 3);
   CHECK(kv_error_path_step(error, 1, &step) == KV_OK && !step.key.data &&
         step.index == 1);
   CHECK(kv_error_path_step(error, 2, &step) == KV_OK &&

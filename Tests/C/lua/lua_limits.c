@@ -108,7 +108,8 @@ static void check_order(void) {
   lua_State *L = limited_state(KV_LUA_SANDBOX, 0, 0, store, KV_LUA_READ_ONLY);
   CHECK(kv_store_is_read_only(store) == 0 && kv_store_is_read_only(NULL) == 0);
   kv_store *shared = NULL;
-  CHECK(kv_store_share(store, KV_READ_ONLY_HANDLE, &shared, NULL) == KV_OK);
+  CHECK(kv_store_share(store, KV_READ_ONLY_HANDLE, NULL, 0, 0, &shared, NULL) ==
+        KV_OK);
   CHECK(kv_store_is_read_only(shared) == 1);
   kv_store_free(shared);
   CHECK_NAMED(
@@ -172,10 +173,10 @@ static void check_defaults(void) {
              i, i - 1, i - 1);
     strcat(text, line);
   }
-  CHECK_NAMED(
-      failed_with(kv_registry_declare(registry, kv_string(text), &error),
-                  KV_LIMIT_EXCEEDED, &error),
-      "a C program is told, too");
+  CHECK_NAMED(failed_with(kv_registry_declare(registry, kv_string(text),
+                                              kv_string(""), NULL, &error),
+                          KV_LIMIT_EXCEEDED, &error),
+              "a C program is told, too");
   kv_registry_free(registry);
 }
 

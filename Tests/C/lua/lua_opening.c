@@ -203,7 +203,7 @@ static void check_registry(void) {
   static const char text[] = "struct Point { x: Int; y: Int = 2 }";
   kv_type *type = NULL;
   kv_registry *registry = kv_registry_new(NULL, 0);
-  kv_registry_declare(registry, kv_string(text), NULL);
+  kv_registry_declare(registry, kv_string(text), kv_string(""), NULL, NULL);
   lua_State *L = state_over(registry);
   CHECK(holds(L, "return kv.decode('{\"x\": 1}', 'Point').y == 2"));
   CHECK(holds(L,
@@ -272,12 +272,14 @@ static void check_redeclaring(void) {
       "    and not kv.decode('{\"z\": 1}', 'Point')\n"
       "end\n";
   kv_registry *registry = kv_registry_new(NULL, KV_REDECLARE);
-  kv_registry_declare(registry, kv_string("struct Point { x: Int }"), NULL);
+  kv_registry_declare(registry, kv_string("struct Point { x: Int }"),
+                      kv_string(""), NULL, NULL);
   lua_State *L = state_over(registry);
   CHECK(run_script(L, script, 1));
   lua_setglobal(L, "uses");
   CHECK(holds(L, "return uses 'x' and uses 'x'"));
-  kv_registry_declare(registry, kv_string("struct Point { y: Int }"), NULL);
+  kv_registry_declare(registry, kv_string("struct Point { y: Int }"),
+                      kv_string(""), NULL, NULL);
   CHECK_NAMED(holds(L, "return uses 'y' and uses 'y' and not pcall(uses, 'x')"),
               "a script goes by what the host declares anew");
   CHECK_NAMED(holds(L,

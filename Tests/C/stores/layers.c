@@ -45,8 +45,9 @@ static void layers(void) {
   kv_bytes_free(&bytes);
   CHECK(kv_store_string_for_key(store, kv_string("no"), &bytes, NULL) ==
         KV_ABSENT);
-  CHECK(kv_store_import(store, kv_string("{\"c\": 1}"), NULL) == KV_OK);
-  CHECK(kv_store_import(store, kv_string("[1]"), NULL) == KV_INVALID_VALUE);
+  CHECK(kv_store_import(store, kv_string("{\"c\": 1}"), NULL, NULL) == KV_OK);
+  CHECK(kv_store_import(store, kv_string("[1]"), NULL, NULL) ==
+        KV_INVALID_VALUE);
   CHECK(kv_store_copy(store, target, NULL) == KV_OK);
   kv_step key = kv_key("c");
   CHECK(kv_store_get_integer(target, &key, 1, &integer, NULL) == KV_OK);
@@ -72,13 +73,12 @@ static void nulls(void) {
       kv_string("{\"a\": null, \"b\": [1, null, {\"c\": null, \"d\": 2}]}");
   memset(&options, 0, sizeof options);
   options.size = sizeof options;
-  CHECK(kv_store_import(store, text, NULL) == KV_INVALID_VALUE);
-  CHECK(kv_store_import_with(store, text, &options, &error) ==
-        KV_INVALID_VALUE);
+  CHECK(kv_store_import(store, text, NULL, NULL) == KV_INVALID_VALUE);
+  CHECK(kv_store_import(store, text, &options, &error) == KV_INVALID_VALUE);
   CHECK(error_says(error, KV_INVALID_VALUE,
                    "A file cannot hold nil at a; remove the key instead"));
   options.drop_nulls = 1;
-  CHECK(kv_store_import_with(store, text, &options, NULL) == KV_OK);
+  CHECK(kv_store_import(store, text, &options, NULL) == KV_OK);
   CHECK(kv_store_get(store, NULL, 0, NULL, &tree, NULL) == KV_OK);
   CHECK(kv_tree_equal(tree, expected));
   kv_tree_free(tree);
@@ -87,12 +87,11 @@ static void nulls(void) {
   kv_tree_free(tree);
   kv_tree_free(expected);
   options.format = KV_FORMAT_XML;
-  CHECK(kv_store_import_with(store, text, &options, NULL) == KV_CORRUPT);
-  CHECK(kv_store_import_with(store, kv_string("{\"e\": 1}"), NULL, NULL) ==
-        KV_OK);
+  CHECK(kv_store_import(store, text, &options, NULL) == KV_CORRUPT);
+  CHECK(kv_store_import(store, kv_string("{\"e\": 1}"), NULL, NULL) == KV_OK);
   options.format = KV_FORMAT_ANY;
   options.expanded_nodes = 2;
-  CHECK(kv_store_import_with(store, text, &options, NULL) == KV_LIMIT_EXCEEDED);
+  CHECK(kv_store_import(store, text, &options, NULL) == KV_LIMIT_EXCEEDED);
   kv_store_free(store);
 }
 

@@ -107,8 +107,8 @@ static void dropped(const char *folder) {
   kv_tree *old = parse("[{\"a\": 1, \"x\": 1}, {\"a\": 2, \"x\": 2}]");
   kv_tree *new_value = parse("[{\"a\": 2}]");
   kv_tree *none = parse("[]");
-  CHECK(kv_registry_declare(registry, kv_string("struct S { a: Int }"), NULL) ==
-        KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string("struct S { a: Int }"),
+                            kv_string(""), NULL, NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("[S]"), &type, NULL) == KV_OK);
   CHECK(kv_store_set(store, &key, 1, old, NULL, 0, NULL, NULL) == KV_OK);
   CHECK(kv_store_set(store, &key, 1, new_value, type, 0, &count, NULL) ==

@@ -77,7 +77,7 @@ static void *come_and_go(void *argument) {
     kv_status status = kv_store_sync(store, NULL);
     expect(status == KV_OK, "sync", status, 0);
     kv_store *other = NULL;
-    status = kv_store_share(store, 0, &other, NULL);
+    status = kv_store_share(store, 0, NULL, 0, 0, &other, NULL);
     expect(status == KV_OK, "share", status, 0);
     double least = latest(0);
     status = kv_store_get_integer(other, &n, 1, &integer, NULL);

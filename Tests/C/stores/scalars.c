@@ -154,7 +154,8 @@ static void refusals(void) {
   options.check = refuse;
   CHECK(kv_store_open_file(kv_string("a"), &options, &store, NULL) == KV_OK);
   CHECK(all_give(store, KV_REFUSED));
-  CHECK(kv_store_share(store, KV_READ_ONLY_HANDLE, &reader, NULL) == KV_OK);
+  CHECK(kv_store_share(store, KV_READ_ONLY_HANDLE, NULL, 0, 0, &reader, NULL) ==
+        KV_OK);
   CHECK(all_give(reader, KV_READ_ONLY));
   kv_store_free(reader);
   CHECK(kv_store_close(store, NULL) == KV_OK);
@@ -179,7 +180,7 @@ static void schemas(void) {
   kv_error *error = NULL;
   CHECK(kv_registry_declare(
             registry, kv_string("struct Settings { volume: Int(0...10) = 7 }"),
-            NULL) == KV_OK);
+            kv_string(""), NULL, NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("Settings"), &schema, NULL) ==
         KV_OK);
   options.schema = schema;
@@ -261,7 +262,7 @@ static void everywhere(const char *name, kv_engine engine) {
     CHECK(kv_store_open_file(kv_string(in_folder(name)), &options, &store,
                              NULL) == KV_OK);
     if (!loaded || engine == KV_ENGINE_MEMORY)
-      CHECK(kv_store_import(store, kv_string(all), NULL) == KV_OK);
+      CHECK(kv_store_import(store, kv_string(all), NULL, NULL) == KV_OK);
     CHECK(are_as_in_trees(store));
     CHECK(kv_store_get_integer(store, &i, 1, &number, NULL) == KV_OK);
     CHECK(number == 7);
@@ -274,7 +275,7 @@ static void everywhere(const char *name, kv_engine engine) {
     CHECK(kv_store_sync(store, NULL) == KV_OK && are_as_in_trees(store));
     CHECK(kv_store_get_integer(store, &i, 1, &number, NULL) ==
           (loaded ? KV_TYPE_MISMATCH : KV_ABSENT));
-    CHECK(kv_store_import(store, kv_string(all), NULL) == KV_OK);
+    CHECK(kv_store_import(store, kv_string(all), NULL, NULL) == KV_OK);
     CHECK(kv_store_close(store, NULL) == KV_OK);
     kv_store_free(store);
   }

@@ -14,21 +14,23 @@ static void check_handles(void) {
            *none = NULL;
   kv_step a = kv_key("a");
   int64_t value = 0;
-  CHECK(failed(kv_store_share(NULL, 0, &none, &error), KV_INVALID_ARGUMENT,
-               &error));
-  CHECK(failed(kv_store_share(store, 1, &none, &error), KV_INVALID_ARGUMENT,
-               &error));
+  CHECK(failed(kv_store_share(NULL, 0, NULL, 0, 0, &none, &error),
+               KV_INVALID_ARGUMENT, &error));
+  CHECK(failed(kv_store_share(store, 1, NULL, 0, 0, &none, &error),
+               KV_INVALID_ARGUMENT, &error));
   CHECK(!none);
-  CHECK(kv_store_share(store, 0, &same, &error) == KV_OK);
-  CHECK(kv_store_share(store, KV_READ_ONLY_HANDLE, &reader, NULL) == KV_OK);
+  CHECK(kv_store_share(store, 0, NULL, 0, 0, &same, &error) == KV_OK);
+  CHECK(kv_store_share(store, KV_READ_ONLY_HANDLE, NULL, 0, 0, &reader, NULL) ==
+        KV_OK);
   CHECK(kv_store_close(store, NULL) == KV_OK);
-  CHECK(failed(kv_store_share(store, 0, &none, &error), KV_CLOSED, &error));
+  CHECK(failed(kv_store_share(store, 0, NULL, 0, 0, &none, &error), KV_CLOSED,
+               &error));
   kv_store_free(store);
   CHECK(kv_store_get_integer(same, &a, 1, &value, NULL) == KV_OK && value == 1);
   CHECK(failed(kv_store_remove(reader, &a, 1, &error), KV_READ_ONLY, &error));
   CHECK(kv_store_remove(same, &a, 1, NULL) == KV_OK);
   CHECK(kv_store_get_integer(reader, &a, 1, &value, NULL) == KV_ABSENT);
-  CHECK(kv_store_share(reader, 0, &none, NULL) == KV_OK);
+  CHECK(kv_store_share(reader, 0, NULL, 0, 0, &none, NULL) == KV_OK);
   CHECK_NAMED(kv_store_remove(none, &a, 1, NULL) == KV_READ_ONLY,
               "a handle from one that only reads only reads");
   kv_store_free(none);
@@ -39,13 +41,13 @@ static void check_handles(void) {
 static void check_quota(void) {
   kv_error *error = NULL;
   kv_store *store = new_store("{}"), *part = NULL, *inner = NULL, *none = NULL;
-  kv_step path[] = {kv_key("clock"), kv_key("face")};
+  kv_step path[] = {kv_key("clock"), kv_key("face")}, index = kv_index(0);
   kv_str text = kv_string("0123456789012345678901234567890123456789");
-  CHECK(failed(kv_store_share_bounded(NULL, 0, path, 1, 100, &none, &error),
+  CHECK(failed(kv_store_share(NULL, 0, path, 1, 100, &none, &error),
                KV_INVALID_ARGUMENT, &error));
   CHECK(!none);
-  CHECK(kv_store_share_bounded(store, 0, path, 1, 120, &part, NULL) == KV_OK);
-  CHECK(kv_store_share(part, 0, &inner, NULL) == KV_OK);
+  CHECK(kv_store_share(store, 0, path, 1, 120, &part, NULL) == KV_OK);
+  CHECK(kv_store_share(part, 0, NULL, 0, 0, &inner, NULL) == KV_OK);
   CHECK(kv_store_set_string(part, path, 2, text, NULL) == KV_OK);
   path[1] = kv_key("hands");
   CHECK(failed(kv_store_set_string(part, path, 2, text, &error),
@@ -56,6 +58,12 @@ static void check_quota(void) {
   CHECK(kv_store_remove(store, path, 1, NULL) == KV_OK);
   CHECK_NAMED(kv_store_set_string(inner, path, 2, text, NULL) == KV_OK,
               "what another handle removes makes room");
+  kv_store_free(inner);
+  CHECK(failed(kv_store_share(store, 0, &index, 1, 1, &none, &error),
+               KV_PATH_MISMATCH, &error));
+  CHECK(kv_store_share(store, 0, path, 1, 0, &inner, NULL) == KV_OK);
+  CHECK_NAMED(kv_store_set_string(inner, path, 2, text, NULL) == KV_OK,
+              "a quota of 0 is none");
   path[1] = kv_key("face");
   CHECK(kv_store_set_string(store, path, 2, text, NULL) == KV_OK);
   kv_store_free(inner);
@@ -70,7 +78,7 @@ static void check_defaults(void) {
   int64_t value = 0;
   kv_decode(kv_string("{\"a\": 5}"), NULL, NULL, &defaults, NULL, NULL);
   CHECK(kv_store_register(store, defaults, NULL) == KV_OK);
-  CHECK(kv_store_share(store, 0, &shared, NULL) == KV_OK);
+  CHECK(kv_store_share(store, 0, NULL, 0, 0, &shared, NULL) == KV_OK);
   CHECK_NAMED(
       kv_store_get_integer(shared, &a, 1, &value, NULL) == KV_OK && value == 5,
       "registered defaults go along");
@@ -85,8 +93,10 @@ static void check_registries(void) {
   CHECK(!kv_registry_new(outer, 8));
   kv_registry *inner = kv_registry_new(outer, KV_REDECLARE);
   kv_registry *alone = kv_registry_new(NULL, 0);
-  kv_registry_declare(outer, kv_string("struct A { x: Int }"), NULL);
-  kv_registry_declare(inner, kv_string("struct B { a: A }"), NULL);
+  kv_registry_declare(outer, kv_string("struct A { x: Int }"), kv_string(""),
+                      NULL, NULL);
+  kv_registry_declare(inner, kv_string("struct B { a: A }"), kv_string(""),
+                      NULL, NULL);
   CHECK_NAMED(kv_registry_type(inner, kv_string("[A]"), &type, NULL) == KV_OK,
               "a registry knows the types of the one it stands over");
   kv_type_free(type);
@@ -96,7 +106,7 @@ static void check_registries(void) {
   CHECK(kv_registry_type(alone, kv_string("A"), &type, NULL) ==
         KV_INVALID_TYPE);
   CHECK_NAMED(kv_registry_declare(inner, kv_string("struct A { y: String }"),
-                                  NULL) == KV_OK,
+                                  kv_string(""), NULL, NULL) == KV_OK,
               "its own types take the others' place");
   kv_registry_free(outer);
   CHECK(kv_registry_type(inner, kv_string("B"), &type, NULL) == KV_OK);

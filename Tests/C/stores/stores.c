@@ -94,7 +94,7 @@ static void engines(const char *name) {
         KV_OK);
   CHECK(kv_store_get_integer(store, path, 2, &value, NULL) == KV_OK);
   CHECK_NAMED(value == 7, name);
-  CHECK(kv_store_keys(store, &keys, NULL) == KV_OK);
+  CHECK(kv_store_keys(store, NULL, 0, &keys, NULL) == KV_OK);
   CHECK(kv_tree_equal(keys, expected));
   kv_tree_free(keys);
   kv_tree_free(seven);
@@ -203,7 +203,7 @@ static void limits(void) {
         KV_LIMIT_EXCEEDED);
   CHECK(strstr(kv_error_message(error).data,
                "Expected a store of at most 1000 bytes, this would make it "));
-  CHECK(kv_error_path_count(error) == 2);
+  CHECK(path_length(error) == 2);
   kv_error_free(error);
   CHECK(kv_store_get(store, &key, 1, NULL, NULL, NULL) == KV_ABSENT);
   CHECK(kv_store_set_string(store, path, 2, shorter, NULL) == KV_OK);

@@ -143,7 +143,8 @@ int main(void) {
   kv_registry *registry = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   make_folder();
-  CHECK(kv_registry_declare(registry, kv_string(declaration), NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(declaration), kv_string(""),
+                            NULL, NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("Shape"), &type, NULL) == KV_OK);
   change_shape(type);
   keep_image(type);

@@ -69,7 +69,7 @@ static kv_type *applications_type(void) {
             registry,
             kv_string("struct Application { bundleIdentifier: String "
                       "@key(\"Bundle Identifier\") }"),
-            NULL) == KV_OK);
+            kv_string(""), NULL, NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("[Application]"), &type, NULL) ==
         KV_OK);
   kv_registry_free(registry);

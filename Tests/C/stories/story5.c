@@ -16,7 +16,7 @@ static kv_type *products_type(void) {
   CHECK(kv_registry_declare(registry,
                             kv_string("struct Product { title: String;"
                                       " price: Double; quantity: Int }"),
-                            NULL) == KV_OK);
+                            kv_string(""), NULL, NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("[Product]"), &type, NULL) ==
         KV_OK);
   kv_registry_free(registry);

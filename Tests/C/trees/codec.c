@@ -113,7 +113,7 @@ static void typed_files(void) {
   kv_error *error = NULL;
   kv_str path = kv_string(in_folder("typed.plist"));
   kv_registry_declare(registry, kv_string("struct A { n: Int @key(\"a b\") }"),
-                      NULL);
+                      kv_string(""), NULL, NULL);
   kv_registry_type(registry, kv_string("A"), &type, NULL);
   write_file(path.data, "{\"a b\": 4}");
   CHECK(kv_read_file(path, NULL, type, &tree, NULL, NULL) == KV_OK);

@@ -15,11 +15,12 @@ static int holds(kv_bytes text, const char *part) {
 static void annotations(void) {
   kv_registry *outer = kv_registry_new(NULL, 0);
   kv_bytes text = {NULL, 0};
-  CHECK(kv_registry_declare(outer, kv_string(shapes), NULL) == KV_OK);
+  CHECK(kv_registry_declare(outer, kv_string(shapes), kv_string(""), NULL,
+                            NULL) == KV_OK);
   kv_registry *registry = kv_registry_new(outer, 0);
   CHECK(kv_registry_declare(registry,
                             kv_string("enum Mode: Int { off, on = 5 }"),
-                            NULL) == KV_OK);
+                            kv_string(""), NULL, NULL) == KV_OK);
   CHECK(kv_registry_annotations(registry, &text, NULL) == KV_OK);
   CHECK_NAMED(holds(text, "---@meta\n"), "the text says what file it is");
   CHECK_NAMED(holds(text, "---@alias Mode 0|5\n"), "an enum's raw values");
@@ -41,14 +42,17 @@ static void declarations(void) {
               *other = kv_registry_new(NULL, 0);
   kv_type *type = NULL;
   kv_bytes text = {NULL, 0};
-  CHECK(kv_registry_declare(registry, kv_string(shapes), NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(shapes), kv_string(""), NULL,
+                            NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("Shape"), &type, NULL) == KV_OK);
   CHECK(kv_type_declaration(type, &text, NULL) == KV_OK);
   CHECK(strcmp(text.data,
                "enum Shape { circle(radius: Double), "
                "square(Double), empty }") == 0);
-  CHECK(kv_registry_declare(other, kv_string(text.data), NULL) == KV_OK);
-  CHECK(kv_registry_declare(registry, kv_string(text.data), NULL) == KV_OK);
+  CHECK(kv_registry_declare(other, kv_string(text.data), kv_string(""), NULL,
+                            NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(text.data), kv_string(""), NULL,
+                            NULL) == KV_OK);
   kv_bytes_free(&text);
   CHECK(kv_type_declaration(type, NULL, NULL) == KV_OK);
   kv_type_free(type);
@@ -94,12 +98,12 @@ static void files(void) {
   CHECK(error_says(error, KV_INVALID_TYPE, message));
   CHECK(kv_registry_type(registry, kv_string("C"), &type, NULL) ==
         KV_INVALID_TYPE);
-  CHECK(kv_registry_declare_text(registry, kv_string("struct"), wrong, NULL,
-                                 &error) == KV_INVALID_TYPE);
+  CHECK(kv_registry_declare(registry, kv_string("struct"), wrong, NULL,
+                            &error) == KV_INVALID_TYPE);
   CHECK(strstr(kv_error_message(error).data, wrong.data) != NULL);
   kv_error_free(error);
-  CHECK(kv_registry_declare_text(registry, kv_string("enum E: Int { one = 1 }"),
-                                 kv_string(""), &names, NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string("enum E: Int { one = 1 }"),
+                            kv_string(""), &names, NULL) == KV_OK);
   CHECK(is_names(names, "[\"E\"]"));
   write_file(wrong.data, "struct F { x: Int }\n// \xFF");
   CHECK(kv_registry_declare_file(registry, wrong, NULL, &error) ==
@@ -125,7 +129,8 @@ static void cases(void) {
       parse("{\"circle\": {\"radius\": 2, \"blur\": 1}, \"z\": 1}");
   kv_tree *shown = NULL, *expected = parse("{\"circle\": {\"radius\": 2.0}}");
   kv_tree *back = NULL, *wrong = parse("{\"circel\": {}}");
-  CHECK(kv_registry_declare(registry, kv_string(shapes), NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(shapes), kv_string(""), NULL,
+                            NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("Shape"), &type, NULL) == KV_OK);
   CHECK(kv_type_decode(type, stored, &shown, NULL) == KV_OK);
   CHECK(kv_tree_equal(shown, expected));
@@ -151,17 +156,6 @@ static void cases(void) {
   kv_registry_free(registry);
 }
 
-/* Nothing is declared in it: what lives as long as the process would be taken
- * for lost memory. */
-static void default_registry(void) {
-  kv_registry *one = kv_registry_default(), *other = kv_registry_default();
-  kv_type *type = NULL;
-  kv_registry_free(one);
-  CHECK(kv_registry_type(other, kv_string("[Int]?"), &type, NULL) == KV_OK);
-  kv_type_free(type);
-  kv_registry_free(other);
-}
-
 static void json_schemas(void) {
   kv_type *type = NULL;
   kv_bytes text = {NULL, 0};
@@ -184,7 +178,8 @@ static void published(void) {
   kv_bytes file = {NULL, 0}, text = {NULL, 0};
   kv_error *error = NULL;
   CHECK(kv_type_published(name, &type, NULL) == KV_ABSENT && !type);
-  CHECK(kv_registry_declare(registry, kv_string(shapes), NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(shapes), kv_string(""), NULL,
+                            NULL) == KV_OK);
   CHECK(kv_registry_publish(registry, kv_string("Window"), name, &file, NULL) ==
         KV_OK);
   CHECK_NAMED(holds(file, "/kvcodable/types/org.example.player.kvtypes"),
@@ -224,7 +219,6 @@ int main(void) {
   declarations();
   files();
   cases();
-  default_registry();
   json_schemas();
   published();
   remove_folder();

@@ -109,7 +109,7 @@ static kv_store *store_of(const char *json) {
   kv_store *store = NULL;
   options.format = KV_FORMAT_BINARY;
   CHECK(kv_store_open_file(kv_string("a"), &options, &store, NULL) == KV_OK);
-  CHECK(kv_store_import(store, kv_string(json), NULL) == KV_OK);
+  CHECK(kv_store_import(store, kv_string(json), NULL, NULL) == KV_OK);
   return store;
 }
 
@@ -648,7 +648,7 @@ static void trees(void) {
   struct settings s;
   memset(&s, 0, sizeof s);
   kv_registry_declare(registry, kv_string("struct T { sizes: [Int(1...5)] }"),
-                      NULL);
+                      kv_string(""), NULL, NULL);
   CHECK(kv_registry_type(registry, kv_string("T"), &type, NULL) == KV_OK);
   CHECK(kv_tree_read_fields(tree, type, fields, count, &s, &error) ==
         KV_TYPE_MISMATCH);
@@ -748,7 +748,8 @@ static void names(void) {
   kv_type *type = NULL;
   kv_error *error = NULL;
   char *text = kv_fields_declaration("S", KV_FIELDS(table), NULL);
-  CHECK(kv_registry_declare(registry, kv_string(text), &error) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(text), kv_string(""), NULL,
+                            &error) == KV_OK);
   if (error) printf("# %s\n%s", kv_error_message(error).data, text);
   CHECK(kv_registry_type(registry, kv_string("S"), &type, NULL) == KV_OK);
   kv_tree *tree = parse(
@@ -778,7 +779,8 @@ static void wide_text(void) {
   kv_error *error = NULL;
   kv_step name = kv_key("name");
   char *text = kv_fields_declaration("Name", KV_FIELDS(table), NULL);
-  CHECK(kv_registry_declare(registry, kv_string(text), NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(text), kv_string(""), NULL,
+                            NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("Name"), &schema, NULL) == KV_OK);
   options.schema = schema;
   CHECK(kv_store_open_file(kv_string("d"), &options, &store, NULL) == KV_OK);
@@ -817,11 +819,13 @@ static void declarations(void) {
   char *text = kv_fields_declaration("S", fields, count, &s);
   CHECK(!strcmp(text, declared));
   if (strcmp(text, declared)) printf("%s", text);
-  CHECK(kv_registry_declare(registry, kv_string(text), &error) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(text), kv_string(""), NULL,
+                            &error) == KV_OK);
   if (error) printf("# %s\n", kv_error_message(error).data);
   free(text);
   text = kv_fields_declaration("T", fields, count, NULL);
-  CHECK(kv_registry_declare(registry, kv_string(text), NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(text), kv_string(""), NULL,
+                            NULL) == KV_OK);
   CHECK(strstr(text, "\"numbers\": T_numbers?\n") != NULL);
   free(text);
   CHECK(kv_registry_type(registry, kv_string("S"), &schema, NULL) == KV_OK);
@@ -868,7 +872,7 @@ static void renamed(void) {
                       " link: String? @key(url) }"
                       "struct A { volume: Double @key(gain) }"
                       "struct R { plugins: [P] = [] @key(list) }"),
-            NULL) == KV_OK);
+            kv_string(""), NULL, NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("R"), &schema, NULL) == KV_OK);
   options.schema = schema;
   CHECK(kv_store_open_file(kv_string("c"), &options, &store, NULL) == KV_OK);

@@ -9,10 +9,10 @@ static void types(void) {
   int64_t line, column;
   CHECK(kv_registry_new(NULL, 99) == NULL);
   CHECK(kv_registry_declare(registry, kv_string("struct A {\n a: Strin }"),
-                            &error) == KV_INVALID_TYPE);
+                            kv_string(""), NULL, &error) == KV_INVALID_TYPE);
   kv_error_free(error);
   CHECK(kv_registry_declare(registry, kv_string("struct A {\n a String }"),
-                            &error) == KV_INVALID_TYPE);
+                            kv_string(""), NULL, &error) == KV_INVALID_TYPE);
   CHECK(kv_error_position(error, &line, &column) == KV_OK);
   CHECK(line == 2 && column == 4);
   kv_error_free(error);
@@ -47,7 +47,8 @@ static void structs(void) {
   kv_type *type = NULL;
   kv_tree *stored = parse("{\"width\": 3, \"window_title\": \"a\", \"x\": 1}");
   kv_tree *shown = NULL, *expected = NULL, *back = NULL;
-  CHECK(kv_registry_declare(registry, kv_string(window), NULL) == KV_OK);
+  CHECK(kv_registry_declare(registry, kv_string(window), kv_string(""), NULL,
+                            NULL) == KV_OK);
   CHECK(kv_registry_type(registry, kv_string("Window"), &type, NULL) == KV_OK);
   CHECK(kv_type_decode(type, stored, &shown, NULL) == KV_OK);
   expected = parse(
@@ -72,7 +73,7 @@ static void misspelled_fields(void) {
   kv_type *type = NULL;
   kv_tree *wrong = parse("{\"width\": 3, \"widht\": 4}");
   kv_error *error = NULL;
-  kv_registry_declare(registry, kv_string(window), NULL);
+  kv_registry_declare(registry, kv_string(window), kv_string(""), NULL, NULL);
   kv_registry_type(registry, kv_string("Window"), &type, NULL);
   CHECK(kv_type_encode(type, wrong, NULL, 0, NULL, &error) < 0);
   CHECK(error_says(error, KV_TYPE_MISMATCH,
@@ -87,11 +88,14 @@ static void redeclarations(void) {
   kv_registry *scripts = kv_registry_new(NULL, KV_REDECLARE);
   kv_str first = kv_string("struct A { a: Int }");
   kv_str other = kv_string("struct A { b: Int }");
-  CHECK(kv_registry_declare(strict, first, NULL) == KV_OK);
-  CHECK(kv_registry_declare(strict, first, NULL) == KV_OK);
-  CHECK(kv_registry_declare(strict, other, NULL) == KV_INVALID_TYPE);
-  CHECK(kv_registry_declare(scripts, first, NULL) == KV_OK);
-  CHECK(kv_registry_declare(scripts, other, NULL) == KV_OK);
+  CHECK(kv_registry_declare(strict, first, kv_string(""), NULL, NULL) == KV_OK);
+  CHECK(kv_registry_declare(strict, first, kv_string(""), NULL, NULL) == KV_OK);
+  CHECK(kv_registry_declare(strict, other, kv_string(""), NULL, NULL) ==
+        KV_INVALID_TYPE);
+  CHECK(kv_registry_declare(scripts, first, kv_string(""), NULL, NULL) ==
+        KV_OK);
+  CHECK(kv_registry_declare(scripts, other, kv_string(""), NULL, NULL) ==
+        KV_OK);
   kv_registry_free(strict);
   kv_registry_free(scripts);
 }
@@ -110,17 +114,17 @@ static void generations(void) {
   kv_str other = kv_string("struct A { b: Int }");
   uint64_t inside = kv_registry_generation(inner);
   uint64_t outside = kv_registry_generation(outer);
-  CHECK(kv_registry_declare(outer, first, NULL) == KV_OK);
+  CHECK(kv_registry_declare(outer, first, kv_string(""), NULL, NULL) == KV_OK);
   CHECK_NAMED(!has_moved(outer, &outside) && !has_moved(inner, &inside),
               "what had no meaning before leaves no type behind");
-  CHECK(kv_registry_declare(outer, first, NULL) == KV_OK);
+  CHECK(kv_registry_declare(outer, first, kv_string(""), NULL, NULL) == KV_OK);
   CHECK(!has_moved(outer, &outside) && !has_moved(inner, &inside));
-  CHECK(kv_registry_declare(outer, other, NULL) == KV_OK);
+  CHECK(kv_registry_declare(outer, other, kv_string(""), NULL, NULL) == KV_OK);
   CHECK(has_moved(outer, &outside) && has_moved(inner, &inside));
-  CHECK(kv_registry_declare(inner, first, NULL) == KV_OK);
+  CHECK(kv_registry_declare(inner, first, kv_string(""), NULL, NULL) == KV_OK);
   CHECK_NAMED(!has_moved(outer, &outside) && has_moved(inner, &inside),
               "what a registry hides means something else in it alone");
-  CHECK(kv_registry_declare(inner, first, NULL) == KV_OK);
+  CHECK(kv_registry_declare(inner, first, kv_string(""), NULL, NULL) == KV_OK);
   CHECK(!has_moved(inner, &inside));
   CHECK(kv_registry_generation(NULL) == 0);
   kv_registry_free(outer);

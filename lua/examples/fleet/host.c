@@ -44,7 +44,9 @@ static int open_store(kv_store **store) {
       .size = sizeof options, .engine = KV_ENGINE_POSTGRESQL, .read_only = 1};
   options.server = kv_string("service=fleet");
   int good =
-      check(kv_registry_declare(registry, kv_string(types), &error), &error) &&
+      check(kv_registry_declare(registry, kv_string(types), kv_string(""), NULL,
+                                &error),
+            &error) &&
       check(kv_registry_type(registry, kv_string("Limits"), &schema, &error),
             &error);
   options.schema = schema;

@@ -218,7 +218,7 @@ static int store_import(lua_State *L) {
   options.drop_nulls = kvl_check_nulls(L, 3, "refuse");
   if (!kvl_may_decode(L, state, bytes, &options)) return lua_error(L);
   kv_store *store = kvl_check_whole(L);
-  kv_status status = kv_store_import_with(store, bytes, &options, &error);
+  kv_status status = kv_store_import(store, bytes, &options, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 0;
 }

@@ -276,7 +276,7 @@ static kv_status get_keys(lua_State *L, const kvl_handle *session,
   const kv_store *store =
       session->transaction ? session->owner->store : session->store;
   if (!store) kvl_refuse_handle(L);
-  return kv_store_keys_at(store, path->steps, path->count, keys, error);
+  return kv_store_keys(store, path->steps, path->count, keys, error);
 }
 
 /* store:keys(): those of the dictionary that the handle is rooted at, sorted */

@@ -150,7 +150,7 @@ static int declare_text(lua_State *L) {
   }
   count_text(L, state, text.length);
   kv_status status =
-      kv_registry_declare_text(state->registry, text, none, &names, &error);
+      kv_registry_declare(state->registry, text, none, &names, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   kvl_push_tree(L, state, names);
   return 1;
