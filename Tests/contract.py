@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The recorded contract, and that what breaks it is refused: headers are changed in a copy of the tree. Prints TAP."""
+"""The recorded contract, and that what breaks it is refused, in a copy of the tree's headers and C API. Prints TAP."""
 import re
 import shutil
 import tempfile
@@ -51,7 +51,7 @@ class Tree:
 
     def __init__(self, folder):
         self.folder = folder
-        for name in ("include", "tools", "Tests/C"):
+        for name in ("include", "tools", "Tests/C", "Sources/KVCodableABI/API"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
 
     def change(self, name, old, new):
@@ -130,6 +130,30 @@ def exports(tree):
         tree.restore()
 
 
+def sections(tree):
+    """The functions of the C API stand in the files of their sections, in the header's order."""
+    def refuses(told, what):
+        good, output = run("python3", tree.folder / "tools/sections.py")
+        check(not good and told in output, f"{what} is refused", output)
+
+    good, output = run("python3", tree.folder / "tools/sections.py")
+    check(good, "each section of the headers has its file, with its functions", output)
+    file = tree.folder / "Sources/KVCodableABI/API/Version.swift"
+    text = file.read_text()
+    before, last = text.rsplit("\n\n", 1)
+    other = file.with_name("Trees.swift")
+    file.write_text(f"{before}\n")
+    other.write_text(f"{other.read_text()}\n{last}")
+    refuses("Trees.swift: kv_version, which", "a function in the file of another section")
+    shutil.copy(ROOT / "Sources/KVCodableABI/API/Trees.swift", other)
+    file.write_text(f"{last}\n{before}\n")
+    refuses("Version.swift: not in the header's order", "another order than the header's")
+    file.write_text(text)
+    tree.change("kvcodable.h", "/* Frees a type. */", "/* ---- Ends: of types */\n\n/* Frees a type. */")
+    refuses("Ends.swift: no kv_type_free", "a section without a file")
+    tree.restore()
+
+
 def main():
     folder = Path(tempfile.mkdtemp())
     try:
@@ -140,6 +164,7 @@ def main():
         raised(tree)
         additions(tree)
         exports(tree)
+        sections(tree)
         names()
     finally:
         shutil.rmtree(folder)

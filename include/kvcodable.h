@@ -6,9 +6,10 @@
  *
  * This file is the whole reference, which is why it is long. Its parts:
  * version, status and errors, trees (cursors, builders), types, codec, stores
- * (layers, whole stores, transactions, migrations, watching). Beside it stand
- * kvcodable_fields.h, which reads and writes structs by a table of their
- * members, kvcodable.hpp for C++17, and kvcodable_lua.h for hosts of Lua.
+ * (sharing, values, scalars, layers, converting getters, whole stores,
+ * transactions, migrations, watching). Beside it stand kvcodable_fields.h,
+ * which reads and writes structs by a table of their members, kvcodable.hpp for
+ * C++17, and kvcodable_lua.h for hosts of Lua.
  *
  * Conventions, which hold for every function here:
  *
@@ -940,6 +941,28 @@ kv_status kv_store_names(kv_engine engine, kv_tree **names, kv_error **error);
 kv_status kv_store_path(kv_str name, kv_engine engine, kv_bytes *path,
                         kv_error **error);
 
+/* Gives the path of the store's file, absolute and without symbolic links (as
+ * it was given, where a store is opened to be read and its folder does not
+ * exist); KV_ABSENT where it has none, being in memory. Also of a closed
+ * handle. */
+kv_status kv_store_file(const kv_store *store, kv_bytes *file,
+                        kv_error **error);
+
+/* Returns when everything that was set before is on disk. KV_MISUSE in a
+ * transaction of the calling thread, whose commit is what writes. */
+kv_status kv_store_sync(kv_store *store, kv_error **error);
+
+/* Writes the changes and closes the handle, also where writing fails: that is
+ * tried again as long as the program runs, and at exit. Further calls on the
+ * handle give KV_CLOSED. Closing twice is fine. */
+kv_status kv_store_close(kv_store *store, kv_error **error);
+
+/* Frees the handle, and closes it where that was not done: at once, or with the
+ * end of a transaction that is open on it. */
+void kv_store_free(kv_store *store);
+
+/* ---- Sharing: other handles for parts of a program */
+
 /* Flag: the handle may only read. */
 #define KV_READ_ONLY_HANDLE 4u
 
@@ -972,12 +995,7 @@ kv_status kv_store_share(const kv_store *store, uint32_t flags,
                          const kv_step *path, size_t steps, uint64_t quota,
                          kv_store **handle, kv_error **error);
 
-/* Gives the path of the store's file, absolute and without symbolic links (as
- * it was given, where a store is opened to be read and its folder does not
- * exist); KV_ABSENT where it has none, being in memory. Also of a closed
- * handle. */
-kv_status kv_store_file(const kv_store *store, kv_bytes *file,
-                        kv_error **error);
+/* ---- Values */
 
 /* Gives the value at the path, as its type shows it: `type`, unless that is
  * NULL, else the store's schema's, else as it is stored. KV_ABSENT when there
@@ -986,9 +1004,57 @@ kv_status kv_store_file(const kv_store *store, kv_bytes *file,
 kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 
-/* Scalars without a tree. KV_ABSENT when there is none; KV_TYPE_MISMATCH when
- * the value is of another kind: nothing is converted, but that a real reads
- * every number. A string is given. */
+/* Sets the value at the path. An index means the element that it means in
+ * memory: where another program changed the array meanwhile, the change is made
+ * to that element, and an append is one again; what cannot be told is the event
+ * KV_EVENT_CONFLICT and, with immediate durability, KV_CONFLICT.
+ *
+ * With a type, the value is checked and stored as
+ * the type says, and the parts of the stored value that the type does not know
+ * are kept, unless the flags have KV_REPLACE. Without one, the schema's type
+ * counts; where there is none, it is stored as it is. `dropped` is set to the
+ * number of elements of stored arrays that held such parts, could not be
+ * matched with a new element, and were dropped. */
+kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
+                       const kv_tree *value, const kv_type *type,
+                       uint32_t flags, size_t *dropped, kv_error **error);
+
+/* Removes the value; KV_ABSENT when there was none. An index means an element
+ * as with kv_store_set(); one that another program has changed since, or put
+ * something else in its place, stays, which is a conflict in the same way. */
+kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
+                          kv_error **error);
+
+/* Removes what the store's file has over the lower layers at the path, such as
+ * over a default; KV_ABSENT when there was nothing. A part of a value becomes
+ * what it is in the lower layers, or else by the schema's defaults. */
+kv_status kv_store_reset(kv_store *store, const kv_step *path, size_t steps,
+                         kv_error **error);
+
+/* Moves the value that the store's file has at the path to another one;
+ * KV_ABSENT when there was none. KV_CONFLICT where the file has a value there.
+ * Defaults stay where they are. A reset and a rename are each a transaction, or
+ * a part of the one that the thread has open. */
+kv_status kv_store_rename(kv_store *store, const kv_step *path, size_t steps,
+                          const kv_step *new_path, size_t new_steps,
+                          kv_error **error);
+
+/* Gives an array of strings: the keys of the dictionary at a path, as paths
+ * name them, those of defaults included; without steps, those at the top level.
+ * None where another value is; KV_ABSENT where nothing is. */
+kv_status kv_store_keys(const kv_store *store, const kv_step *path,
+                        size_t steps, kv_tree **keys, kv_error **error);
+
+/* Gives the type that the store's schema has for the value at a path, as
+ * kv_type_at(); KV_ABSENT where it has none. */
+kv_status kv_store_type_at(const kv_store *store, const kv_step *path,
+                           size_t steps, kv_type **type, kv_error **error);
+
+/* ---- Scalars: values without a tree */
+
+/* Get a scalar. KV_ABSENT when there is none; KV_TYPE_MISMATCH when the value is
+ * of another kind: nothing is converted, but that a real reads every number. A
+ * string is given. */
 kv_status kv_store_get_boolean(const kv_store *store, const kv_step *path,
                                size_t steps, int *value, kv_error **error);
 kv_status kv_store_get_integer(const kv_store *store, const kv_step *path,
@@ -1049,21 +1115,6 @@ static inline const char *kv_store_get_string_or(const kv_store *store,
   return fallback;
 }
 
-/* Sets the value at the path. An index means the element that it means in
- * memory: where another program changed the array meanwhile, the change is made
- * to that element, and an append is one again; what cannot be told is the event
- * KV_EVENT_CONFLICT and, with immediate durability, KV_CONFLICT.
- *
- * With a type, the value is checked and stored as
- * the type says, and the parts of the stored value that the type does not know
- * are kept, unless the flags have KV_REPLACE. Without one, the schema's type
- * counts; where there is none, it is stored as it is. `dropped` is set to the
- * number of elements of stored arrays that held such parts, could not be
- * matched with a new element, and were dropped. */
-kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
-                       const kv_tree *value, const kv_type *type,
-                       uint32_t flags, size_t *dropped, kv_error **error);
-
 /* Set a scalar as kv_store_set() without a type does, but without a tree. A
  * boolean is true unless it is 0. KV_INVALID_VALUE for a string that is not
  * UTF-8. */
@@ -1075,48 +1126,6 @@ kv_status kv_store_set_real(kv_store *store, const kv_step *path, size_t steps,
                             double value, kv_error **error);
 kv_status kv_store_set_string(kv_store *store, const kv_step *path,
                               size_t steps, kv_str value, kv_error **error);
-
-/* Removes the value; KV_ABSENT when there was none. An index means an element
- * as with kv_store_set(); one that another program has changed since, or put
- * something else in its place, stays, which is a conflict in the same way. */
-kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
-                          kv_error **error);
-
-/* Removes what the store's file has over the lower layers at the path, such as
- * over a default; KV_ABSENT when there was nothing. A part of a value becomes
- * what it is in the lower layers, or else by the schema's defaults. */
-kv_status kv_store_reset(kv_store *store, const kv_step *path, size_t steps,
-                         kv_error **error);
-
-/* Moves the value that the store's file has at the path to another one;
- * KV_ABSENT when there was none. KV_CONFLICT where the file has a value there.
- * Defaults stay where they are. A reset and a rename are each a transaction, or
- * a part of the one that the thread has open. */
-kv_status kv_store_rename(kv_store *store, const kv_step *path, size_t steps,
-                          const kv_step *new_path, size_t new_steps,
-                          kv_error **error);
-
-/* Gives an array of strings: the keys of the dictionary at a path, as paths
- * name them, those of defaults included; without steps, those at the top level.
- * None where another value is; KV_ABSENT where nothing is. */
-kv_status kv_store_keys(const kv_store *store, const kv_step *path,
-                        size_t steps, kv_tree **keys, kv_error **error);
-
-/* Gives the type that the store's schema has for the value at a path, as
- * kv_type_at(); KV_ABSENT where it has none. */
-kv_status kv_store_type_at(const kv_store *store, const kv_step *path,
-                           size_t steps, kv_type **type, kv_error **error);
-
-/* Gives a dictionary: everything that can be read now, as it is stored, with
- * the defaults of all layers and of the schema. */
-kv_status kv_store_snapshot(const kv_store *store, kv_tree **snapshot,
-                            kv_error **error);
-
-/* Adds values for absent keys; a key given before gets the new value.
- * KV_LIMIT_EXCEEDED where all registered defaults would be larger than the
- * store may be. */
-kv_status kv_store_register(kv_store *store, const kv_tree *defaults,
-                            kv_error **error);
 
 /* ---- Layers: the first that has a value's top-level key wins */
 
@@ -1181,10 +1190,17 @@ typedef struct kv_origin {
 kv_status kv_store_origin(const kv_store *store, const kv_step *path,
                           size_t steps, kv_origin *origin, kv_error **error);
 
-/* ---- The getters of UserDefaults, which convert: "YES" and 1 are true, "42"
- * and "42 apples" are 42, "1.5" is 1.5 in every locale, 123 is "123"; an absent
- * value, or one that cannot be converted, is 0, or KV_ABSENT for strings.
- * Nothing else here converts. */
+/* Adds values for absent keys; a key given before gets the new value.
+ * KV_LIMIT_EXCEEDED where all registered defaults would be larger than the
+ * store may be. */
+kv_status kv_store_register(kv_store *store, const kv_tree *defaults,
+                            kv_error **error);
+
+/* ---- Converting getters: those of UserDefaults */
+
+/* "YES" and 1 are true, "42" and "42 apples" are 42, "1.5" is 1.5 in every
+ * locale, 123 is "123"; an absent value, or one that cannot be converted, is 0,
+ * or KV_ABSENT for strings. Nothing else here converts. */
 kv_status kv_store_bool_for_key(const kv_store *store, kv_str key, int *value,
                                 kv_error **error);
 kv_status kv_store_integer_for_key(const kv_store *store, kv_str key,
@@ -1195,6 +1211,11 @@ kv_status kv_store_string_for_key(const kv_store *store, kv_str key,
                                   kv_bytes *value, kv_error **error);
 
 /* ---- Whole stores */
+
+/* Gives a dictionary: everything that can be read now, as it is stored, with
+ * the defaults of all layers and of the schema. */
+kv_status kv_store_snapshot(const kv_store *store, kv_tree **snapshot,
+                            kv_error **error);
 
 /* Gives the store's own dictionary as the bytes of a file. */
 kv_status kv_store_export(const kv_store *store, kv_format format,
@@ -1211,37 +1232,6 @@ kv_status kv_store_import(kv_store *store, kv_str bytes,
 /* Replaces the values of `target` by those of `store`, whatever their
  * engines. */
 kv_status kv_store_copy(kv_store *store, kv_store *target, kv_error **error);
-
-/* Counts the changes that this process has seen. 0 for NULL. */
-uint64_t kv_store_generation(const kv_store *store);
-
-/* Sets the value if nothing changed since `generation`; KV_CONFLICT when
- * something has. */
-kv_status kv_store_compare_and_set(kv_store *store, const kv_step *path,
-                                   size_t steps, const kv_tree *value,
-                                   uint64_t generation, kv_error **error);
-
-/* Brings a value that an older program archived into the form of its type, in
- * one transaction; KV_ABSENT when there is no value or it is no archive. With
- * KV_KEEP_OLD the archive is kept, once, beside it: under the key with
- * ".archive" behind it. */
-kv_status kv_store_migrate_archive(kv_store *store, const kv_step *path,
-                                   size_t steps, const kv_type *type,
-                                   uint32_t flags, kv_error **error);
-#define KV_KEEP_OLD 2u
-
-/* Returns when everything that was set before is on disk. KV_MISUSE in a
- * transaction of the calling thread, whose commit is what writes. */
-kv_status kv_store_sync(kv_store *store, kv_error **error);
-
-/* Writes the changes and closes the handle, also where writing fails: that is
- * tried again as long as the program runs, and at exit. Further calls on the
- * handle give KV_CLOSED. Closing twice is fine. */
-kv_status kv_store_close(kv_store *store, kv_error **error);
-
-/* Frees the handle, and closes it where that was not done: at once, or with the
- * end of a transaction that is open on it. */
-void kv_store_free(kv_store *store);
 
 /* ---- Transactions: read, change and write under the store's lock */
 
@@ -1327,6 +1317,15 @@ kv_status kv_store_update(kv_store *store, const kv_step *path, size_t steps,
                           const kv_type *type, uint32_t flags, kv_change change,
                           void *context, size_t *dropped, kv_error **error);
 
+/* Counts the changes that this process has seen. 0 for NULL. */
+uint64_t kv_store_generation(const kv_store *store);
+
+/* Sets the value if nothing changed since `generation`; KV_CONFLICT when
+ * something has. */
+kv_status kv_store_compare_and_set(kv_store *store, const kv_step *path,
+                                   size_t steps, const kv_tree *value,
+                                   uint64_t generation, kv_error **error);
+
 /* ---- Migrations: bringing an older program's store up to date
  *
  * Example:
@@ -1358,6 +1357,15 @@ kv_status kv_store_version(const kv_store *store, int64_t *version,
  * nothing is to be done. KV_MIGRATION when it has a newer one. */
 kv_status kv_transaction_migrate(kv_transaction *transaction, int64_t version,
                                  int64_t *found, kv_error **error);
+
+/* Brings a value that an older program archived into the form of its type, in
+ * one transaction; KV_ABSENT when there is no value or it is no archive. With
+ * KV_KEEP_OLD the archive is kept, once, beside it: under the key with
+ * ".archive" behind it. */
+kv_status kv_store_migrate_archive(kv_store *store, const kv_step *path,
+                                   size_t steps, const kv_type *type,
+                                   uint32_t flags, kv_error **error);
+#define KV_KEEP_OLD 2u
 
 /* ---- Watching: changes, told on the thread that pumps */
 

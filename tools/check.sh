@@ -91,6 +91,7 @@ step "no forced unwrapping of errors or casts, no unsafe flags" no_traps
 step "the unsafe code is what CONTRIBUTING.md lists" python3 tools/unsafe.py
 step "the pages of promises and of the architecture name what exists" python3 tools/promises.py
 step "every exported function implements a declaration" no_bare_exports
+step "the C API has a file for each section of the headers" python3 tools/sections.py
 step "every public name of the Swift modules has a doc comment, and every type an example" python3 tools/documented.py
 step "no function has more than 60 lines" python3 tools/lengths.py
 exit $failed

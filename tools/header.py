@@ -32,11 +32,14 @@ class Function(NamedTuple):
 CALLBACKS = set()
 
 
-def code(name):
-    """A header without comments and preprocessor lines."""
-    text = (INCLUDE / name).read_text()
+def _code(text):
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     return re.sub(r"^\s*#.*$", "", text, flags=re.M)
+
+
+def code(name):
+    """A header without comments and preprocessor lines."""
+    return _code((INCLUDE / name).read_text())
 
 
 def _parameter(text):
@@ -53,15 +56,35 @@ def _functions(text, end):
     return result
 
 
+def _exported(text):
+    text = re.sub(r"static inline.*?\n}", "", text, flags=re.S)
+    return _functions(re.sub(r"typedef[^;{]*\([^;]*;", "", text), ";")
+
+
 def functions(headers=EXPORTED):
     """Every function that the headers declare and a library has, in their order."""
     result = []
     for header in headers:
         text = code(header)
         CALLBACKS.update(re.findall(r"typedef \w+ \(\*(\w+)\)", text))
-        text = re.sub(r"static inline.*?\n}", "", text, flags=re.S)
-        result += _functions(re.sub(r"typedef[^;{]*\([^;]*;", "", text), ";")
+        result += _exported(text)
     return result
+
+
+# A comment that begins a section: `/* ---- Whole stores */`, with words behind a colon or without; or under a line.
+HEADING = re.compile(r"^/\* -{4,}(?:\n \*)? (.+?)(?=:| \*/|$)", flags=re.M)
+
+
+def sections(headers=EXPORTED):
+    """The functions of each section with a heading, by its words; those of a header without any by the header's name."""
+    result = {}
+    for header in headers:
+        # The heading goes before its comment, the rest of which stays one.
+        text = _code(HEADING.sub(r"@\1@/*", (INCLUDE / header).read_text()))
+        own, *parts = re.split("@(.+?)@", text)
+        for name, part in [(header.removesuffix(".h").rpartition("_")[2], own), *zip(parts[::2], parts[1::2])]:
+            result[name] = _exported(part)
+    return {name: found for name, found in result.items() if found}
 
 
 def inlines(headers=EXPORTED):

@@ -78,6 +78,17 @@ private func encode(_ list: PropertyList, as handle: OpaquePointer?) throws -> P
     }
 }
 
+/// Gives the buffer's own memory, and leaves it empty; a NUL follows the bytes.
+private func giveBytes(_ buffer: inout GrowableBuffer<UInt8>, _ result: UnsafeMutablePointer<kv_bytes>?) {
+    guard let result else { return }
+    let length = buffer.count
+    buffer.append(0)
+    result.pointee =
+        buffer.take().map { block in
+            kv_bytes(data: UnsafeMutableRawPointer(block).assumingMemoryBound(to: CChar.self), length: length)
+        } ?? kv_bytes(data: nil, length: 0)
+}
+
 @c @implementation public func kv_encode(
     _ tree: OpaquePointer?, _ format: kv_format, _ type: OpaquePointer?, _ bytes: UnsafeMutablePointer<kv_bytes>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?

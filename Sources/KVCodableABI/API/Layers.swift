@@ -1,21 +1,12 @@
 public import CKVCodable
-internal import CodableTypes
 internal import DefaultsStorage
-internal import KVCodable
-internal import PropertyLists
-
-private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
-    try require(handle, DefaultsStore.self, "store")
-}
-
-// MARK: - Layers
 
 @c @implementation public func kv_store_layer(
     _ store: OpaquePointer?, _ layer: kv_layer, _ suite: Int, _ dictionary: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try KVCodableABI.store(store)
+        let store = try require(store, DefaultsStore.self, "store")
         let found: DefaultsLayer =
             switch layer {
             case KV_LAYER_MANAGED: .managed
@@ -34,12 +25,23 @@ private func store(_ handle: OpaquePointer?) throws(Failure) -> DefaultsStore {
     }
 }
 
+@c @implementation public func kv_store_is_forced(
+    _ store: OpaquePointer?, _ key: kv_str, _ isForced: UnsafeMutablePointer<Int32>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let forced = try require(store, DefaultsStore.self, "store").isForced(try key.key())
+        isForced?.pointee = forced ? 1 : 0
+        return KV_OK
+    }
+}
+
 @c @implementation public func kv_store_origin(
     _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
     _ origin: UnsafeMutablePointer<kv_origin>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let store = try KVCodableABI.store(store)
+        let store = try require(store, DefaultsStore.self, "store")
         let size = MemoryLayout<kv_origin>.size
         let given = origin?.pointee.size ?? size
         // That of version 0.1 knew no servers.
@@ -88,127 +90,11 @@ extension DefaultsLayer {
     }
 }
 
-@c @implementation public func kv_store_is_forced(
-    _ store: OpaquePointer?, _ key: kv_str, _ isForced: UnsafeMutablePointer<Int32>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
+@c @implementation public func kv_store_register(
+    _ store: OpaquePointer?, _ defaults: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let forced = try KVCodableABI.store(store).isForced(try key.key())
-        isForced?.pointee = forced ? 1 : 0
+        try require(store, DefaultsStore.self, "store").register(try tree(defaults, "defaults"))
         return KV_OK
-    }
-}
-
-// MARK: - Converting getters
-
-@c @implementation public func kv_store_bool_for_key(
-    _ store: OpaquePointer?, _ key: kv_str, _ value: UnsafeMutablePointer<Int32>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let found = try KVCodableABI.store(store).bool(forKey: try key.key())
-        value?.pointee = found ? 1 : 0
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_integer_for_key(
-    _ store: OpaquePointer?, _ key: kv_str, _ value: UnsafeMutablePointer<Int64>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let found = try KVCodableABI.store(store).integer(forKey: try key.key())
-        value?.pointee = Int64(found)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_double_for_key(
-    _ store: OpaquePointer?, _ key: kv_str, _ value: UnsafeMutablePointer<Double>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let found = try KVCodableABI.store(store).double(forKey: try key.key())
-        value?.pointee = found
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_string_for_key(
-    _ store: OpaquePointer?, _ key: kv_str, _ value: UnsafeMutablePointer<kv_bytes>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        guard let found = try KVCodableABI.store(store).string(forKey: try key.key()) else {
-            return KV_ABSENT
-        }
-        try giveBytes(found.utf8, value)
-        return KV_OK
-    }
-}
-
-// MARK: - Whole stores
-
-@c @implementation public func kv_store_export(
-    _ store: OpaquePointer?, _ format: kv_format, _ bytes: UnsafeMutablePointer<kv_bytes>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        try giveBytes(try KVCodableABI.store(store).exported(as: try format.format() ?? .xml), bytes)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_import(
-    _ store: OpaquePointer?, _ bytes: kv_str, _ options: UnsafePointer<kv_decode_options>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let options = try DecodeOptions(options)
-        try KVCodableABI.store(store).import(
-            Array(try bytes.largeBytes("bytes")), as: options.format, limits: options.limits,
-            nulls: options.dropsNulls ? .dropped : .refused)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_copy(
-    _ store: OpaquePointer?, _ target: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let target = try require(target, DefaultsStore.self, "target")
-        try KVCodableABI.store(store).copy(to: target)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_generation(_ store: OpaquePointer?) -> UInt64 {
-    Handle.borrow(store, as: DefaultsStore.self)?.generation ?? 0
-}
-
-@c @implementation public func kv_store_compare_and_set(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
-    _ generation: UInt64, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let store = try KVCodableABI.store(store)
-        try store.set(try tree(value, "value"), at: try path(steps, count), ifGeneration: generation)
-        return KV_OK
-    }
-}
-
-@c @implementation public func kv_store_migrate_archive(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?, _ flags: UInt32,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let store = try KVCodableABI.store(store)
-        let type = try require(type, TypeHandle.self, "type").type
-        guard flags & ~UInt32(KV_KEEP_OLD) == 0 else {
-            throw Failure.invalidArgument("\(flags) holds flags that do not exist")
-        }
-        let wasArchive = try store.migrateArchive(
-            at: try path(steps, count), to: type, keepingOld: flags & UInt32(KV_KEEP_OLD) != 0)
-        return wasArchive ? KV_OK : KV_ABSENT
     }
 }

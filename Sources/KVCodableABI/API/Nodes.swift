@@ -13,7 +13,7 @@ internal import PropertyLists
 }
 
 /// A validated copy of a foreign document.
-func list(
+private func list(
     copying nodes: UnsafePointer<kv_node>?, _ nodeCount: Int, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int
 ) throws -> PropertyList {
     guard let nodes else { throw Failure.invalidArgument("nodes is NULL") }
@@ -69,4 +69,20 @@ extension kv_view {
 
 @c @implementation public func kv_lease_free(_ lease: OpaquePointer?) {
     Handle.take(lease, as: Document.self)
+}
+
+// MARK: - Errors
+
+@c @implementation public func kv_error_new(
+    _ status: kv_status, _ message: kv_str, _ steps: UnsafePointer<kv_step>?, _ count: Int
+) -> OpaquePointer? {
+    guard let message = try? message.string("message"), let path = try? path(steps, count) else { return nil }
+    return Handle.give(ErrorHandle(Failure(status, message, at: path)))
+}
+
+@c @implementation public func kv_error_placed(
+    _ error: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int
+) -> OpaquePointer? {
+    guard let error = Handle.borrow(error, as: ErrorHandle.self), let path = try? path(steps, count) else { return nil }
+    return Handle.give(ErrorHandle(error.failure.placed(below: path)))
 }

@@ -2,7 +2,58 @@ public import CKVCodable
 internal import DefaultsStorage
 internal import PropertyLists
 
-// Values that C has types for go in and out without a tree. The other getters stand beside kv_store_get.
+private func readScalar<Value>(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ result: UnsafeMutablePointer<Value>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?, _ expected: String, _ convert: (kv_node) -> Value?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        guard let found = try read(store, steps, count) else { return KV_ABSENT }
+        guard let value = convert(found.node) else { throw mismatch(found.kind, expected, try path(steps, count)) }
+        result?.pointee = value
+        return KV_OK
+    }
+}
+
+private func mismatch(_ found: PropertyListKind, _ expected: String, _ path: PropertyListPath) -> Failure {
+    Failure(KV_TYPE_MISMATCH, at: path) { shown in
+        ErrorWords.expected(expected, found: "\(found)").message(at: shown.path, firstIndex: shown.firstIndex)
+    }
+}
+
+@c @implementation public func kv_store_get_boolean(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: UnsafeMutablePointer<Int32>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    readScalar(store, steps, count, value, error, "Bool") { $0.boolean.map { $0 ? 1 : 0 } }
+}
+
+@c @implementation public func kv_store_get_integer(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: UnsafeMutablePointer<Int64>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    readScalar(store, steps, count, value, error, "Int") { $0.integer }
+}
+
+@c @implementation public func kv_store_get_real(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: UnsafeMutablePointer<Double>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    readScalar(store, steps, count, value, error, "Double") { $0.number }
+}
+
+@c @implementation public func kv_store_get_string(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: UnsafeMutablePointer<kv_bytes>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        guard let found = try read(store, steps, count) else { return KV_ABSENT }
+        guard found.kind == .string else { throw mismatch(found.kind, "String", try path(steps, count)) }
+        try found.withBytes { try giveBytes($0, value) }
+        return KV_OK
+    }
+}
 
 /// A document of one value, made without a builder.
 private func scalar(
@@ -49,17 +100,4 @@ private func string(_ value: kv_str) throws -> PropertyList {
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     set(store, steps, count, typed: nil, 0, nil, error) { try string(value) }
-}
-
-@c @implementation public func kv_store_get_string(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: UnsafeMutablePointer<kv_bytes>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let store = try require(store, DefaultsStore.self, "store")
-        guard let found = try read(store, steps, count) else { return KV_ABSENT }
-        guard found.kind == .string else { throw mismatch(found.kind, "String", try path(steps, count)) }
-        try found.withBytes { try giveBytes($0, value) }
-        return KV_OK
-    }
 }

@@ -91,26 +91,17 @@ internal import PropertyLists
     }
 }
 
-// MARK: - Migrations
-
-@c @implementation public func kv_store_version(
-    _ store: OpaquePointer?, _ version: UnsafeMutablePointer<Int64>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let found = try require(store, DefaultsStore.self, "store").version()
-        version?.pointee = Int64(found)
-        return KV_OK
-    }
+@c @implementation public func kv_store_generation(_ store: OpaquePointer?) -> UInt64 {
+    Handle.borrow(store, as: DefaultsStore.self)?.generation ?? 0
 }
 
-@c @implementation public func kv_transaction_migrate(
-    _ transaction: OpaquePointer?, _ version: Int64, _ found: UnsafeMutablePointer<Int64>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
+@c @implementation public func kv_store_compare_and_set(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: OpaquePointer?,
+    _ generation: UInt64, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
-        guard let old = try transaction.beginMigration(to: Int(version)) else { return KV_ABSENT }
-        found?.pointee = Int64(old)
+        let store = try require(store, DefaultsStore.self, "store")
+        try store.set(try tree(value, "value"), at: try path(steps, count), ifGeneration: generation)
         return KV_OK
     }
 }

@@ -35,6 +35,13 @@ func encodeOptions(_ flags: UInt32) throws(Failure) -> CodableType.EncodeOptions
     return CodableType.EncodeOptions(replaces: flags & UInt32(KV_REPLACE) != 0)
 }
 
+/// Gives the type, or says that there is none.
+func give(_ type: CodableType?, _ result: UnsafeMutablePointer<OpaquePointer?>?) -> kv_status {
+    guard let type else { return KV_ABSENT }
+    result?.pointee = Handle.give(TypeHandle(type))
+    return KV_OK
+}
+
 @c @implementation public func kv_registry_new(_ outer: OpaquePointer?, _ flags: UInt32) -> OpaquePointer? {
     let outer = Handle.borrow(outer, as: RegistryHandle.self)?.registry
     return redeclaration(flags).map { Handle.give(RegistryHandle(TypeRegistry(over: outer, redeclaration: $0))) }
@@ -125,6 +132,16 @@ private func giveNames(_ types: [CodableType], _ names: UnsafeMutablePointer<Opa
     }
 }
 
+@c @implementation public func kv_type_at(
+    _ type: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ part: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let type = try require(type, TypeHandle.self, "type").type
+        return give(type.type(at: try path(steps, count)), part)
+    }
+}
+
 @c @implementation public func kv_type_json_schema(
     _ type: OpaquePointer?, _ text: UnsafeMutablePointer<kv_bytes>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
@@ -160,23 +177,6 @@ private func giveNames(_ types: [CodableType], _ names: UnsafeMutablePointer<Opa
 
 @c @implementation public func kv_type_free(_ type: OpaquePointer?) {
     Handle.take(type, as: TypeHandle.self)
-}
-
-/// Gives the type, or says that there is none.
-func give(_ type: CodableType?, _ result: UnsafeMutablePointer<OpaquePointer?>?) -> kv_status {
-    guard let type else { return KV_ABSENT }
-    result?.pointee = Handle.give(TypeHandle(type))
-    return KV_OK
-}
-
-@c @implementation public func kv_type_at(
-    _ type: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
-    _ part: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> kv_status {
-    reporting(error) {
-        let type = try require(type, TypeHandle.self, "type").type
-        return give(type.type(at: try path(steps, count)), part)
-    }
 }
 
 @c @implementation public func kv_type_decode(

@@ -1,5 +1,5 @@
-// KVCodableABI is the C API: a function for each declaration of kvcodable.h, in the files of API, which reads its
-// arguments (Arguments), calls the room that does the work, and turns that one's errors into a status (Failure).
+// KVCodableABI is the C API: a function for each declaration of kvcodable.h, in API's file of its section, which reads
+// its arguments (Arguments), calls the room that does the work, and turns that one's errors into a status (Failure).
 
 /// The object behind a C handle: a Swift object with one reference that the C program owns.
 ///

@@ -1,30 +1,11 @@
 public import CKVCodable
 internal import Glibc
-internal import KVCodable
 internal import PropertyLists
-
-@c @implementation public func kv_abi_version() -> Int32 { KV_ABI_VERSION }
-
-/// Made once, never freed, never changed.
-private nonisolated(unsafe) let versionText: UnsafePointer<CChar>? = UnsafePointer(strdup(libraryVersion))
-
-@c @implementation public func kv_version() -> UnsafePointer<CChar>? { versionText }
 
 @c @implementation public func kv_bytes_free(_ bytes: UnsafeMutablePointer<kv_bytes>?) {
     guard let bytes else { return }
     free(bytes.pointee.data)
     bytes.pointee = kv_bytes(data: nil, length: 0)
-}
-
-/// Gives the buffer's own memory, and leaves it empty; a NUL follows the bytes.
-func giveBytes(_ buffer: inout GrowableBuffer<UInt8>, _ result: UnsafeMutablePointer<kv_bytes>?) {
-    guard let result else { return }
-    let length = buffer.count
-    buffer.append(0)
-    result.pointee =
-        buffer.take().map { block in
-            kv_bytes(data: UnsafeMutableRawPointer(block).assumingMemoryBound(to: CChar.self), length: length)
-        } ?? kv_bytes(data: nil, length: 0)
 }
 
 /// Gives a copy of the bytes; a NUL follows them, so that a text can be printed.
@@ -91,6 +72,13 @@ func giveBytes(_ bytes: some Collection<UInt8>, _ result: UnsafeMutablePointer<k
 
 @c @implementation public func kv_error_file(_ error: OpaquePointer?) -> kv_str {
     Handle.borrow(error, as: ErrorHandle.self)?.file?.borrowed ?? kv_str(data: nil, length: 0)
+}
+
+@c @implementation public func kv_error_confined(
+    _ error: OpaquePointer?, _ root: UnsafePointer<kv_step>?, _ count: Int
+) -> OpaquePointer? {
+    guard let error = Handle.borrow(error, as: ErrorHandle.self), let root = try? path(root, count) else { return nil }
+    return Handle.give(ErrorHandle(error.failure.confined(to: root)))
 }
 
 @c @implementation public func kv_error_free(_ error: OpaquePointer?) {
