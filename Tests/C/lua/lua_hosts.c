@@ -47,7 +47,11 @@ static void check_roots(void) {
   root[1].index = -1;
   CHECK(failed_with(kv_lua_push_store(L, store, root, 2, 0, &error),
                     KV_INVALID_ARGUMENT, &error));
-  root[1].index = 1;
+  root[1] = kv_key("\xff");
+  CHECK_NAMED(failed_with(kv_lua_push_store(L, store, root, 2, 0, &error),
+                          KV_INVALID_ARGUMENT, &error),
+              "a root that is not UTF-8 is refused, also without a quota");
+  root[1] = kv_index(1);
   CHECK(lua_gettop(L) == 0);
   CHECK(kv_lua_push_store(L, store, root, 2, 0, &error) == KV_OK);
   CHECK(kv_lua_store_root(L, -1, 0, &step) == KV_OK &&
