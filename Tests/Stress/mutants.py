@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts small faults into the code, one after the other, and lists those that no test sees.
 
-    mutants.py [--part store|coding|lua] [--every N] [--jobs N] [--file TEXT] [--without SUITES | --only SUITES]
+    mutants.py [--part lists|coding|store|lua] [--every N] [--jobs N] [--file TEXT] [--without SUITES | --only SUITES]
                [--again] [--fresh] [--list]
 
 The faults are made mechanically: a statement left out, the error of a call swallowed, a condition inverted, a bound
@@ -32,6 +32,7 @@ import time
 from pathlib import Path
 
 from mutation import clang, swift
+from mutation.source import Source
 from mutation.suites import PARTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -93,9 +94,9 @@ class Part:
             errors, log = self.setup.compile(self.tree, self.sources)
             if errors is None:
                 break
-            # An error in a closure may be told of the line on which that begins.
-            for further in (0, 3):
-                dropped = sum(drop(found[name][0], alive[name], {line + n for line in lines for n in range(further + 1)})
+            # An error in a closure may be told of the line on which that begins, or of another in its function.
+            for around in (lambda _, line: [line], lambda _, line: range(line, line + 4), Source.function):
+                dropped = sum(drop(found[name][0], alive[name], {n for line in lines for n in around(found[name][0], line)})
                               for name, lines in errors.items() if name in alive)
                 if dropped:
                     break
@@ -251,8 +252,6 @@ def drop(source, mutants, lines):
                 break
         if not hit:
             hit = [mutant for mutant, first, last in spans if first <= line <= last][-1:]
-        if not hit:
-            hit = [mutant for mutant, first, _ in spans if first < line][-1:]
         dropped |= {id(mutant) for mutant in hit}
     mutants[:] = [mutant for mutant in mutants if id(mutant) not in dropped]
     return len(dropped)

@@ -49,6 +49,23 @@ class Source:
     def line(self, position):
         return self.text.count("\n", 0, position) + 1
 
+    def header(self, block):
+        """What stands before a block, from the line on which its declaration or statement begins."""
+        start = self.mask.rfind("\n", 0, block) + 1
+        first, _ = self.trimmed(start, block)
+        if self.mask[first] == ")" and first in self.starts:
+            start = self.mask.rfind("\n", 0, self.starts[first]) + 1
+        return self.mask[start:block]
+
+    def function(self, line):
+        """The lines of the function that a line of Swift stands in."""
+        for block, end in sorted(self.ends.items()):
+            first, last = self.line(block), self.line(end)
+            is_type = re.search(r"^[^(]*\b(struct|class|enum|extension|protocol)\b[^(]*$", self.header(block))
+            if self.mask[block] == "{" and first <= line <= last and not is_type:
+                return range(first, last + 1)
+        return range(line, line)
+
     def trimmed(self, start, end):
         while start < end and self.mask[start].isspace():
             start += 1
@@ -76,7 +93,7 @@ class Source:
     def finish(self, mutants, file):
         """Names the mutants, in the order of their positions."""
         counts = {}
-        mutants.sort(key=lambda mutant: (mutant.start, mutant.end, mutant.kind))
+        mutants.sort(key=lambda mutant: (mutant.start, mutant.end))
         for mutant in mutants:
             mutant.file, mutant.line = file, self.line(mutant.start)
             mutant.code = re.sub(r"\s+", " ", self.text[mutant.start:mutant.end])[:160].replace("|", "¦")

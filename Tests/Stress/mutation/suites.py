@@ -46,11 +46,6 @@ class Store:
         text = text.replace("    .treatAllWarnings(as: .error),\n", "")
         write(tree / "Package.swift", text)
         write(tree / "Sources/CKVSystem/mutants.c", clang.RUNTIME.replace('__attribute__((visibility("hidden"))) ', ""))
-        header = next((tree / "Sources/CKVSystem/include").glob("*.h"))
-        if "cs_mutant" not in header.read_text():
-            text = header.read_text()
-            end = text.rindex("#endif")
-            header.write_text(text[:end] + "int cs_mutant(int number);\n" + text[end:])
         for room in self.rooms:
             write(tree / f"Sources/{room}/Mutants.swift", swift.RUNTIME)
 
@@ -118,15 +113,23 @@ class Coding(Store):
     """The coders and the types."""
     rooms = ("KeyValueCoding", "CodableTypes")
     without = ("PropertyLists", "DefaultsStorage")
+    tested = (*rooms, "KeyValueCoder", "KVCodable")
 
     def suites(self, tree):
         result = []
-        for room in (*self.rooms, "KeyValueCoder", "KVCodable"):
+        for room in self.tested:
             for file in sorted((tree / f"Tests/{room}Tests").glob("*.swift")):
                 names = re.findall(r"^@Suite(?:.*\n)??.*\b(?:struct|class) (\w+)", file.read_text(), flags=re.M)
                 result += [self.swift(f"{room} {name}", rf"{room}Tests\.{name}/") for name in names]
         result.append(self.swift("StoryTests", r"StoryTests\."))
         return result + self.programs(tree)
+
+
+class Lists(Coding):
+    """The trees, their readers and writers."""
+    rooms = ("PropertyLists",)
+    without = ("DefaultsStorage", "KeyValueCoder")
+    tested = ("PropertyLists", "KeyValueCoding", "CodableTypes", "KVCodable")
 
 
 class Lua:
@@ -199,7 +202,7 @@ def link_module(tree, flags, more):
         link(tree / "build" / name, "kvcodable.so")
 
 
-PARTS = {"store": Store(), "coding": Coding(), "lua": Lua()}
+PARTS = {"store": Store(), "coding": Coding(), "lists": Lists(), "lua": Lua()}
 
 
 def errors_in(result, pattern):

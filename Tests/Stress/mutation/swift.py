@@ -16,16 +16,17 @@ COMPARE = {"<": "Mutants.less(#, ", ">": "Mutants.more(#, ", "<=": "Mutants.atMo
 DECIDING = re.compile(r"( (==|!=|===|!==|<|>|<=|>=|&&|\|\|) )|^!|^(true|false)$|\.(contains|isEmpty|hasPrefix|hasPassed)")
 TERNARY = re.compile(r" \? ")
 
-RUNTIME = """internal import CKVSystem
+# Without an import, which would hand the functions of the system to another module.
+RUNTIME = """@_silgen_name("cs_mutant") private func cs_mutant(_ number: Int32) -> Int32
 
-enum Mutants {
-    static func isOff(_ number: Int32) -> Bool { cs_mutant(number) == 0 }
-    static func flip(_ number: Int32, _ value: Bool) -> Bool { (cs_mutant(number) != 0) != value }
-    static func less<T: Comparable>(_ number: Int32, _ a: T, _ b: T) -> Bool { isOff(number) ? a < b : a <= b }
-    static func more<T: Comparable>(_ number: Int32, _ a: T, _ b: T) -> Bool { isOff(number) ? a > b : a >= b }
-    static func atMost<T: Comparable>(_ number: Int32, _ a: T, _ b: T) -> Bool { isOff(number) ? a <= b : a < b }
-    static func atLeast<T: Comparable>(_ number: Int32, _ a: T, _ b: T) -> Bool { isOff(number) ? a >= b : a > b }
-    static func joined<T: RangeReplaceableCollection>(_ number: Int32, _ a: T, _ b: T) -> T {
+@usableFromInline enum Mutants {
+    @usableFromInline static func isOff(_ number: Int32) -> Bool { cs_mutant(number) == 0 }
+    @usableFromInline static func flip(_ number: Int32, _ value: Bool) -> Bool { (cs_mutant(number) != 0) != value }
+    @usableFromInline static func less<T: Comparable>(_ number: Int32, _ a: T, _ b: T) -> Bool { isOff(number) ? a < b : a <= b }
+    @usableFromInline static func more<T: Comparable>(_ number: Int32, _ a: T, _ b: T) -> Bool { isOff(number) ? a > b : a >= b }
+    @usableFromInline static func atMost<T: Comparable>(_ number: Int32, _ a: T, _ b: T) -> Bool { isOff(number) ? a <= b : a < b }
+    @usableFromInline static func atLeast<T: Comparable>(_ number: Int32, _ a: T, _ b: T) -> Bool { isOff(number) ? a >= b : a > b }
+    @usableFromInline static func joined<T: RangeReplaceableCollection>(_ number: Int32, _ a: T, _ b: T) -> T {
         isOff(number) ? a + b : b + a
     }
 }
@@ -50,9 +51,8 @@ def find(text):
 
 
 def condition(source, start, end):
-    """Mutants of what decides: its operands, or all of it where it is one of two values."""
-    if source.split(start, end, TERNARY)[1]:
-        return [Mutant("invert", start, end, *WRAP)]
+    """Mutants of what decides: its operands, or those of what chooses between two values."""
+    start, end = source.split(start, end, TERNARY)[0][0]
     return operands(source, start, end, WRAP, COMPARE, LOGICAL, COMPARING)
 
 
@@ -95,7 +95,7 @@ def values(source):
     """What is given back, kept or computed as a truth value."""
     result = []
     patterns = (r"(?m)^ *return (?P<value>[^\n]+)$", r"(?m)^ *(?:let|var) \w+(?:: Bool)? = (?P<value>[^\n]+)$",
-                r"(?m)^ *[\w.]+ = (?P<value>[^\n]+)$", r"\bBool \{ (?P<value>[^\n]+) \}\n")
+                r"(?m)^ *[\w.]+ = (?P<value>[^\n]+)$", r"\bBool \{ (?P<value>(?!get\b)[^\n]+) \}\n")
     for pattern in patterns:
         for match in re.finditer(pattern, source.mask):
             start, end = match.span("value")
@@ -174,8 +174,11 @@ def gives_value(source, start, end, block):
     if block is None:
         return True
     alone = not source.mask[block + 1:start].split("in ")[-1].strip() and not source.mask[end:source.ends[block]].strip()
-    header = source.mask[max(0, source.mask.rfind("\n", 0, block)):block]
+    header = source.header(block)
     if re.search(r"\b(struct|class|enum|extension|protocol)\b", header):
+        return True
+    # What initialises a property cannot be left out.
+    if re.search(r"\binit\b", header) and re.match(r"self\.init\(|(self\.)?\w+ = |\([\w, ]+\) = ", source.mask[start:]):
         return True
     return alone and bool(re.search(r"->|\bvar\b|\bsubscript\b|\bget\b", header))
 
