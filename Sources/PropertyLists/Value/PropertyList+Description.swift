@@ -13,7 +13,6 @@ extension PropertyList: CustomStringConvertible {
         while let event = walk.next() {
             if case .end = event {
                 text += "]"
-                isFirst = false
                 continue
             }
             guard text.utf8.count < longest else { return text + "…" }

@@ -27,7 +27,6 @@ struct Splice {
 
     init(in document: Document) {
         self.document = document
-        keySlot = document.nodeCount
         oldSpan = document.nodes[0].span
     }
 
@@ -36,7 +35,6 @@ struct Splice {
     mutating func locate(_ path: PropertyListPath) throws(PropertyListError) -> Int {
         for (position, step) in path.steps.enumerated() {
             ancestors.append(start)
-            keySlot = document.nodeCount
             let found: Bool
             switch step {
             case .key(let key): found = try locate(key: key, at: PropertyListPath(Array(path.steps[..<position])))

@@ -76,6 +76,58 @@ import Testing
         #expect(list.document.nodeCount == 1 + 3 * count)
     }
 
+    @Test("entries that are removed leave no node behind, and those that come later stay")
+    func removesEntries() throws {
+        var builder = PropertyListBuilder()
+        try builder.beginDictionary()
+        for (key, number) in [("a", 1), ("b", 2), ("a", 3)] as [(String, Int64)] {
+            try builder.key(key)
+            try builder.append(integer: number)
+        }
+        builder.removeEntries(["a": 2, "b": 1])
+        try builder.end()
+        let list = try builder.finish()
+        #expect(list == (try PropertyList(any: ["a": 3, "b": 2])))
+        #expect(list.document.nodeCount == 5)
+    }
+
+    @Test("where no entry is removed, an earlier value of a key still leaves no node behind")
+    func removesNoEntry() throws {
+        var builder = PropertyListBuilder()
+        try builder.beginDictionary()
+        try builder.key("inner")
+        try builder.beginDictionary()
+        for number: Int64 in [1, 2] {
+            try builder.key("a")
+            try builder.append(integer: number)
+        }
+        try builder.end()
+        builder.removeEntries(["b": 1])
+        try builder.end()
+        let list = try builder.finish()
+        #expect(list == (try PropertyList(any: ["inner": ["a": 2]])))
+        #expect(list.document.nodeCount == 5)
+    }
+
+    @Test("reset forgets all that was written, whatever was open")
+    func resets() throws {
+        var builder = PropertyListBuilder(limits: PropertyListLimits(depth: 2))
+        for _ in 0..<2 {
+            try builder.beginArray()
+            try builder.append(string: "forgotten")
+            try builder.beginDictionary()
+            try builder.key("a")
+            let error = #expect(throws: PropertyListError.self) { try builder.beginArray() }
+            #expect(error == PropertyListError(.limitExceeded, "Deeper than 2 levels", at: [1, "a"]))
+            builder.reset()
+        }
+        try builder.append(string: "kept")
+        let list = try builder.finish()
+        #expect(list.string == "kept")
+        #expect(list.document.nodeCount == 1)
+        #expect(list.document.byteCount == 4)
+    }
+
     @Test("keys that differ only by normalisation are two keys")
     func keepsLookAlikeKeys() throws {
         var builder = PropertyListBuilder()
@@ -95,7 +147,8 @@ import Testing
         "bytes that are no UTF-8 are an error that points to data",
         arguments: [
             [0xFF], [0x61, 0x80], [0xC0, 0x80], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80],
-            [0xF0, 0x9F, 0x92], [0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0xC3],
+            [0xE0, 0x9F, 0xBF], [0xF0, 0x8F, 0xBF, 0xBF], [0xF0, 0x9F, 0x92],
+            [0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0xC3],
         ] as [[UInt8]])
     func rejectsInvalidUTF8(bytes: [UInt8]) throws {
         var builder = PropertyListBuilder()
@@ -110,15 +163,32 @@ import Testing
         #expect(error?.message.hasSuffix("use data for bytes") == true)
     }
 
+    @Test("a key that is no UTF-8 is an error, too")
+    func rejectsInvalidKeys() throws {
+        var builder = PropertyListBuilder()
+        try builder.beginDictionary()
+        let error = #expect(throws: PropertyListError.self) {
+            try ([0x61, 0xFF] as [UInt8]).withUnsafeBytes { try builder.key(utf8: $0) }
+        }
+        #expect(error?.code == .invalidValue)
+        #expect(error?.path == [])
+        #expect(error?.message == "Expected UTF-8 in a key, found invalid bytes after 1; use data for bytes")
+    }
+
     @Test("valid UTF-8 of every length is kept byte for byte")
     func keepsUTF8() throws {
         for text in [
-            "", "a", "\u{0}", "\u{7FF}\u{800}\u{FFFF}\u{10000}\u{10FFFF}", String(repeating: "aé€😀", count: 50),
+            "", "a", "\u{0}", "\u{7FF}\u{800}\u{FFFF}\u{10000}\u{10FFFF}", "\u{D7FF}", "\u{E000}", "\u{40000}",
+            String(repeating: "aé€😀", count: 50),
         ] {
             var builder = PropertyListBuilder()
+            try builder.beginArray()
             try builder.append(string: text)
+            try Array(text.utf8).withUnsafeBytes { try builder.append(utf8: $0) }
+            try builder.end()
             let list = try builder.finish()
-            #expect(list.string?.utf8.elementsEqual(text.utf8) == true)
+            #expect(list[0]?.string?.utf8.elementsEqual(text.utf8) == true)
+            #expect(list[1]?.string?.utf8.elementsEqual(text.utf8) == true)
         }
     }
 
@@ -156,6 +226,11 @@ import Testing
             error {
                 try $0.beginDictionary()
                 try $0.append(integer: 1)
+            } == "a value where a key is expected")
+        #expect(
+            error {
+                try $0.beginDictionary()
+                try $0.beginArray()
             } == "a value where a key is expected")
         #expect(
             error {

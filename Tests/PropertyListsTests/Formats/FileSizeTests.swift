@@ -1,3 +1,4 @@
+import Foundation
 import PropertyLists
 import Testing
 
@@ -58,6 +59,26 @@ import Testing
             let most = noted.largestFileSize(as: format, depth: round)
             let exact = noted.fileSize(as: format, depth: round)
             #expect(most.bytes >= exact.bytes && most.nodes == exact.nodes, "\(list)")
+        }
+    }
+
+    @Test(
+        "no format takes more for many values of one kind",
+        arguments: [
+            true, .init(Int64.min), 7, .init(UInt64.max), .init(-2.2250738585072014e-308), .init(Double.infinity),
+            .init(Date(timeIntervalSinceReferenceDate: -0.1)), .init(PropertyListUID(.max)), .init(Data([1])),
+            .init(Data(count: 100)), "", "<&>\r", "\u{10348}", "字", "\"\\", "\t\n", [], [:], [[[]]],
+        ] as [PropertyList], [PropertyListFormat.xml, .binary, .json])
+    func boundsKind(value: PropertyList, format: PropertyListFormat) throws {
+        // As keys are counted, too; binary writes equal ones once.
+        var entries: [String: Any] = [:]
+        for number in 0..<500 { entries["\(number)\(value.string ?? "")"] = value }
+        for list in [try PropertyList(any: Array(repeating: value, count: 500)), try PropertyList(any: entries)] {
+            guard let bytes = try? list.serialized(as: format).count else {
+                // A control character in XML, or a kind that JSON lacks.
+                continue
+            }
+            #expect(FileSize.frame.bytes + list.fileSize(as: format, depth: 0).bytes >= bytes)
         }
     }
 

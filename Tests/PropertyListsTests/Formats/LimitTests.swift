@@ -23,15 +23,28 @@ private let stackSize = 1 << 20
 
     /// Each array has 4-byte references, so that object n stands at offset 8 + 5n.
     private static func nestedBinary(_ depth: Int) -> [UInt8] {
-        func bigEndian(_ number: Int, _ size: Int) -> [UInt8] {
-            (0..<size).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
-        }
         var file = Array("bplist00".utf8)
         for level in 1..<depth { file += [0xA1] + bigEndian(level, 4) }
         file += [0xA0]
         let table = file.count
         for level in 0..<depth { file += bigEndian(8 + 5 * level, 4) }
         return file + [0, 0, 0, 0, 0, 0, 4, 4] + bigEndian(depth, 8) + bigEndian(0, 8) + bigEndian(table, 8)
+    }
+
+    /// A binary file of these objects, the first of them on top; each reference has a byte.
+    private static func binary(_ objects: [[UInt8]]) -> [UInt8] {
+        var file = Array("bplist00".utf8)
+        var offsets: [UInt8] = []
+        for object in objects {
+            offsets.append(UInt8(file.count))
+            file += object
+        }
+        let counts = bigEndian(objects.count, 8) + bigEndian(0, 8) + bigEndian(file.count, 8)
+        return file + offsets + [0, 0, 0, 0, 0, 0, 1, 1] + counts
+    }
+
+    private static func bigEndian(_ number: Int, _ size: Int) -> [UInt8] {
+        (0..<size).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 
     @Test("ends at the depth limit, however deep the file is", arguments: PropertyListFormat.allCases)
@@ -68,6 +81,15 @@ private let stackSize = 1 << 20
             thread.start()
         }
         #expect(isEqual)
+    }
+
+    @Test("says where in a binary file it is too deep")
+    func place() throws {
+        let file = try Self.nested(3, .binary)
+        let error = propertyListError { _ = try PropertyList(parsing: file, limits: PropertyListLimits(depth: 2)) }
+        #expect(error?.path == [0, 0])
+        // Behind the reference to what is too deep.
+        #expect(error?.location == .offset(18))
     }
 
     @Test("flattens the deepest archive there may be on a small stack")
@@ -160,6 +182,37 @@ private let stackSize = 1 << 20
             vectors("formats", of: FormatVector.self).first { $0.name.hasPrefix("a long string shared") })
         let larger = PropertyListLimits(expandedBytes: 200 * 200 * 8192)
         #expect(try PropertyList(parsing: long.bytes, limits: larger).count == 200)
+    }
+
+    /// An array that is shared, and one that comes behind it: counting begins where the first is met again.
+    private static let shared: [([[UInt8]], PropertyListLimits, String)] = [
+        // [[1], [1], [1, 1, 1]] is nine nodes, of which the last array is the first too many.
+        (
+            [[0xA3, 1, 1, 3], [0xA1, 2], [0x10, 7], [0xA3, 2, 2, 2]], PropertyListLimits(expandedNodes: 8),
+            "Shared objects grow to more than 8 nodes at [1] (byte 16)"
+        ),
+        // [["abcd"], ["abcd"], []] is eight bytes.
+        (
+            [[0xA3, 1, 1, 3], [0xA1, 2], [0x54, 0x61, 0x62, 0x63, 0x64], [0xA0]], PropertyListLimits(expandedBytes: 7),
+            "Shared objects grow to more than 7 bytes at [1] (byte 12)"
+        ),
+        (
+            [[0xA3, 1, 1, 3], [0xA1, 2], [0x10, 7], [0xA1, 4], [0xA0]], PropertyListLimits(depth: 2),
+            "Deeper than 2 levels at [1] (byte 18)"
+        ),
+    ]
+
+    @Test("counts what is shared up to the very limit, and says where it is exceeded", arguments: shared)
+    func exact(_ objects: [[UInt8]], _ limits: PropertyListLimits, _ words: String) throws {
+        let file = Self.binary(objects)
+        var larger = limits
+        larger.depth += 1
+        larger.expandedNodes = limits.expandedNodes.map { $0 + 1 }
+        larger.expandedBytes = limits.expandedBytes.map { $0 + 1 }
+        #expect(try PropertyList(parsing: file, limits: larger).count == 3)
+        let error = propertyListError { _ = try PropertyList(parsing: file, limits: limits) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.description == words)
     }
 
     @Test(

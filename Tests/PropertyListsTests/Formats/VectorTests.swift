@@ -103,6 +103,7 @@ let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
             (#"["\udc00x"]"#, "Expected a pair of surrogates at [0], found \\udc00 alone (line 1, column 3)"),
             (#"["\u12"]"#, "Expected four hexadecimal digits of a character at [0] (line 1, column 3)"),
             (#"{a = "\Ud83d";}"#, "Expected a pair of surrogates at a, found \\Ud83d alone (line 1, column 7)"),
+            ("{(1) = 2;}", "Expected a key or }, found ( (line 1, column 2)"),
             ("<plist><data>AQ\nI*</data></plist>", "Expected base64, found * (line 2, column 2)"),
             (
                 "<plist><data>AQI</data></plist>",

@@ -99,5 +99,7 @@ import Testing
         #expect(
             kinds.filter { facts.contains($0) }.sorted { $0.rawValue < $1.rawValue }
                 == present.sorted { $0.rawValue < $1.rawValue })
+        #expect(try Self.facts([node(9, 0, 1)], [])?.depth == 1)
+        #expect(try Self.facts([node(0, 0, 0)], [])?.depth == 0)
     }
 }

@@ -41,37 +41,59 @@ import Testing
         #expect(list["b"]?.integer == 1)
     }
 
-    static let invalid: [(String, [kv_node], String)] = [
-        ("no nodes", [], ""),
-        ("a kind that is none", [node(11)], ""),
-        ("a key as a value", [node(key | 1)], ""),
-        ("a boolean of 2", [node(1, 0, 2)], ""),
-        ("an unsigned that fits", [node(3, 0, 1)], ""),
-        ("a wide UID", [node(6, 0, 1 << 32)], ""),
-        ("a string past the bytes", [node(7, 3, 0)], "ab"),
-        ("a string with a huge offset", [node(7, 1, .max)], "ab"),
-        ("two strings on the same bytes", [node(9, 2, 3), node(7, 2, 0), node(7, 2, 0)], "ab"),
-        ("a span past the end", [node(9, 1, 3), node(0)], ""),
-        ("a huge span", [node(9, 1, .max), node(0)], ""),
-        ("a span of 0", [node(9, 0, 0)], ""),
-        ("a count over the span", [node(9, 2, 2), node(0)], ""),
-        ("a count below the span", [node(9, 0, 2), node(0)], ""),
-        ("an element that overlaps the next", [node(9, 2, 4), node(9, 1, 3), node(0), node(0)], ""),
-        ("nodes left over", [node(0), node(0)], ""),
-        ("a dictionary without keys", [node(10, 1, 3), node(0), node(0)], ""),
-        ("a distance to nothing", [node(10, 1, 3), node(0), node(key | 2, 0, 0)], ""),
-        ("a distance of 0", [node(10, 1, 3), node(0), node(key, 0, 0)], ""),
+    static let invalid: [(String, [kv_node], String, String)] = [
+        ("no nodes", [], "", "Expected 1 to 2147483647 nodes, found 0"),
+        ("a kind that is none", [node(11)], "", "Not a document: 11 is no kind"),
+        ("a key as a value", [node(key | 1)], "", "Not a document: 2147483649 is no kind"),
+        ("a boolean of 2", [node(1, 0, 2)], "", "Not a document: a boolean is neither 0 nor 1"),
+        ("an unsigned that fits", [node(3, 0, UInt64(Int64.max))], "", "Not a document: an unsigned fits in Int64"),
+        ("a wide UID", [node(6, 0, 1 << 32)], "", "Not a document: a UID has more than 4 bytes"),
+        ("a string past the bytes", [node(7, 3, 0)], "ab", outside),
+        ("a string with a huge offset", [node(7, 1, .max)], "ab", outside),
+        ("two strings on the same bytes", [node(9, 2, 3), node(7, 2, 0), node(7, 2, 0)], "ab", outside + " at [1]"),
+        ("a span past the end", [node(9, 1, 3), node(0)], "", "Not a document: a span is too long"),
+        ("a huge span", [node(9, 1, .max), node(0)], "", "Not a document: a span is too long"),
+        ("a span of 0", [node(9, 0, 0)], "", "Not a document: a count is larger than its span"),
+        ("a count over the span", [node(9, 2, 2), node(0)], "", "Not a document: a count is larger than its span"),
+        ("a count below the span", [node(9, 0, 2), node(0)], "", "Not a document: a span does not fit its values"),
+        (
+            "an element that overlaps the next", [node(9, 2, 4), node(9, 1, 3), node(0), node(0)], "",
+            "Not a document: a span does not fit its values at [0]"
+        ),
+        (
+            "an element behind the last node, where the bytes are", [node(9, 2, 3), node(9, 1, 2), node(0)],
+            String(repeating: "\0", count: 16), "Not a document: a value is missing at [1]"
+        ),
+        ("nodes left over", [node(0), node(0)], "", "Expected 2 nodes in the document, found 1"),
+        ("a dictionary without keys", [node(10, 1, 3), node(0), node(0)], "", "Not a document: a key is missing"),
+        (
+            "a distance to nothing", [node(10, 1, 3), node(0), node(key | 2, 0, 0)], "",
+            "Not a document: a key leads to no value"
+        ),
+        ("a distance of 0", [node(10, 1, 3), node(0), node(key, 0, 0)], "", "Not a document: a key leads to no value"),
         (
             "two keys to one value",
-            [node(10, 2, 5), node(0), node(0), node(key | 1, 1, 0), node(key | 1, 1, 1)], "ab"
+            [node(10, 2, 5), node(0), node(0), node(key | 1, 1, 0), node(key | 1, 1, 1)], "ab",
+            "Not a document: a key leads to no value"
+        ),
+        (
+            "a fault below a key at the end of the bytes", [node(10, 1, 3), node(11), node(key | 1, 2, 0)], "ab",
+            "Not a document: 11 is no kind at ab"
+        ),
+        (
+            "a fault below an empty key behind the bytes", [node(10, 1, 3), node(11), node(key | 1, 0, 2)], "ab",
+            "Not a document: 11 is no kind at "
         ),
     ]
 
-    @Test("rejects what is not laid out as a document", arguments: invalid.indices)
+    private static let outside = "Not a document: a string, data or key lies outside the bytes"
+
+    @Test("rejects what is not laid out as a document, and says what is wrong", arguments: invalid.indices)
     func rejects(row: Int) throws {
-        let (name, nodes, bytes) = Self.invalid[row]
+        let (name, nodes, bytes, words) = Self.invalid[row]
         let error = #expect(throws: PropertyListError.self, "\(name)") { try Self.copy(nodes, Array(bytes.utf8)) }
         #expect(error?.code == .malformed, "\(name)")
+        #expect(error?.description == words, "\(name)")
     }
 
     @Test("rejects equal keys, invalid UTF-8 and too much depth, and says where")

@@ -47,6 +47,10 @@ import Testing
         #expect(many.utf8.count < 1_100)
         let long = try PropertyList(any: ["a" + String(repeating: "ü", count: 100_000)]).description
         #expect(long == "[\"a" + String(repeating: "ü", count: 499) + "…\"]")
+        let thousand = String(repeating: "x", count: 1_000)
+        #expect(try PropertyList(any: thousand).description == "\"\(thousand)\"")
+        let two = try PropertyList(any: [String(repeating: "x", count: 997), "y"]).description
+        #expect(two == "[\"" + String(repeating: "x", count: 997) + "\"…")
         var deep: Any = 1
         for _ in 0..<500 { deep = [deep] }
         #expect(try PropertyList(any: deep).description.count == 1_001)

@@ -80,6 +80,72 @@ import Testing
         for _ in 0..<10_000 { value = [value] }
         let error = #expect(throws: PropertyListError.self) { try PropertyList(any: value) }
         #expect(error?.code == .limitExceeded)
+        let limits = PropertyListLimits(depth: 1)
+        let dictionary = #expect(throws: PropertyListError.self) {
+            try PropertyList(any: ["a": ["b": 1]], limits: limits)
+        }
+        #expect(dictionary?.description == "Deeper than 1 levels at a")
+    }
+
+    @Test("an Optional in an Any is its value, null, or an error for what is in it")
+    func unwraps() throws {
+        let list = try PropertyList(any: [Int?.none as Any, Int?.some(5) as Any, Int??.some(nil) as Any])
+        #expect(list == [.null, 5, .null])
+        let error = #expect(throws: PropertyListError.self) {
+            try PropertyList(any: ["a": Character?.some("x") as Any])
+        }
+        #expect(error?.description == "Expected a property-list value at a, found Character")
+    }
+
+    @Test("depth is that of the deepest container, in a document and in a part of one")
+    func depth() throws {
+        let rows: [(Any, Int)] = [(5, 0), ([Int](), 1), ([[1], [2]], 2), ([[[3]], [[Int](), [Int]()]], 3)]
+        for (value, depth) in rows {
+            #expect(try PropertyList(any: [value, "x"]).depth == depth + 1)
+            #expect(try PropertyList(any: [value, "x"])[0]?.depth == depth)
+            let list = try PropertyList(any: value)
+            #expect(list.depth == depth)
+            let document = list.document
+            let copy = try PropertyList(
+                validating: UnsafeBufferPointer(start: document.nodes, count: document.nodeCount),
+                bytes: UnsafeRawBufferPointer(start: document.bytes, count: document.byteCount))
+            #expect(copy.depth == depth)
+            #expect(copy[0].map(\.depth) == list[0].map(\.depth))
+        }
+    }
+
+    @Test("a part is detached where it is less than half of its document")
+    func detaches() throws {
+        let list = try PropertyList(any: ["a": String(repeating: "x", count: 100), "b": "y"])
+        let large = try #require(list["a"])
+        #expect(large.detached().document === list.document)
+        let small = try #require(list["b"])
+        #expect(small.detached() == small)
+        #expect(small.detached().document.byteCount == 1)
+    }
+
+    @Test("nulls are dropped, at any depth and of a document that was checked")
+    func dropsNulls() throws {
+        let node = TreeValidationTests.node
+        let checked = try TreeValidationTests.copy([node(9, 2, 3), node(0, 0, 0), node(2, 0, 1)])
+        #expect(try checked.droppingNulls() == [1])
+        #expect(try checked[0]?.droppingNulls() == .null)
+        let limits = PropertyListLimits(depth: PropertyListLimits.maximumDepth)
+        func nested(_ list: PropertyList) throws -> PropertyList {
+            var builder = PropertyListBuilder(limits: limits)
+            for _ in 0..<PropertyListLimits.maximumDepth - 1 { try builder.beginArray() }
+            try builder.append(list)
+            for _ in 0..<PropertyListLimits.maximumDepth - 1 { try builder.end() }
+            return try builder.finish()
+        }
+        #expect(try nested([.null]).droppingNulls() == nested([]))
+    }
+
+    @Test("the text of an error that a program gives has its path in the middle, too")
+    func takesWords() {
+        var error = PropertyListError(.invalidValue, "x", at: ["a"])
+        error.message = "Expected Integer, found String"
+        #expect(error.description == "Expected Integer at a, found String")
     }
 
     @Test("a part of a document is compacted into one of its own")

@@ -39,7 +39,6 @@ extension TextWriter<JSONWriter> {
                 format.depth = format.depth.map { $0 - 1 }
                 beginLine()
                 output.append(kind == .array ? UInt8(ascii: "]") : UInt8(ascii: "}"))
-                format.needsComma = true
             }
         }
     }

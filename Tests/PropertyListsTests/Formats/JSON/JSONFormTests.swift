@@ -19,6 +19,7 @@ import Testing
             (["$date": "x"], #"{"$$date":"x"}"#),
             (["$$date": ["$": 1]], #"{"$$$date":{"$$":1}}"#),
             (["$date": 1, "other": [.null, ["$data": []]]], #"{"$date":1,"other":[null,{"$$data":[]}]}"#),
+            ("\u{1}\u{1F}\u{7F}\n\"\\", "\"\\u0001\\u001f\u{7F}\\n\\\"\\\\\""),
             ([:], "{}"), (5, "5"), (["a": [1.0, true, "x"]], #"{"a":[1.0,true,"x"]}"#),
         ] as [(PropertyList, String)])
     func hasObjects(_ list: PropertyList, _ text: String) throws {

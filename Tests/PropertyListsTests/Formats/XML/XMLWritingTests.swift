@@ -98,6 +98,10 @@ import Testing
             #"{"a\u001f": 1}"#, "a\u{1F}",
             "Expected text that XML can hold, found control character U+001F; binary can hold it"
         ),
+        (
+            #"{"a\u0007": [1]}"#, "a\u{7}",
+            "Expected text that XML can hold, found control character U+0007; binary can hold it"
+        ),
         (#"["\uFFFE"]"#, "[0]", "Expected text that XML can hold, found a noncharacter; binary can hold it"),
         (#"{"a": {"b": null}}"#, "a.b", "Expected a value that XML can hold, found nil"),
     ]
@@ -127,6 +131,8 @@ import Testing
         let error = propertyListError { _ = try null.serialized(as: .binary) }
         #expect(error?.path == [0])
         #expect(error?.message == "Expected a value that binary can hold, found nil")
+        let alone = propertyListError { _ = try PropertyList.null.serialized(as: .binary) }
+        #expect(alone?.description == "Expected a value that binary can hold, found nil")
         #expect(try null.serialized(as: .json) == Array("[null]".utf8))
         for (text, kind) in [
             ("<data/>", "Data"), ("<date>2001-01-01T00:00:00Z</date>", "Date"), ("<real>nan</real>", "nan"),
