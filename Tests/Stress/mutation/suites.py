@@ -118,7 +118,7 @@ class Coding(Store):
     def suites(self, tree):
         result = []
         for room in self.tested:
-            for file in sorted((tree / f"Tests/{room}Tests").glob("*.swift")):
+            for file in sorted((tree / f"Tests/{room}Tests").rglob("*.swift")):
                 names = re.findall(r"^@Suite(?:.*\n)??.*\b(?:struct|class) (\w+)", file.read_text(), flags=re.M)
                 result += [self.swift(f"{room} {name}", rf"{room}Tests\.{name}/") for name in names]
         result.append(self.swift("StoryTests", r"StoryTests\."))
