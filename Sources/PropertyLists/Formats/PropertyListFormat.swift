@@ -78,7 +78,6 @@ extension TextCursor {
     /// hexadecimal.
     fileprivate func isAtXML() -> Bool {
         guard let next = byte(1) else { return false }
-        if next == UInt8(ascii: "!") || next == UInt8(ascii: "?") { return true }
         var ahead = self
         ahead.position += 1
         ahead.skip { isHexadecimalDigit($0) || isWhitespace($0) }

@@ -104,6 +104,34 @@ let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
             (#"["\u12"]"#, "Expected four hexadecimal digits of a character at [0] (line 1, column 3)"),
             (#"{a = "\Ud83d";}"#, "Expected a pair of surrogates at a, found \\Ud83d alone (line 1, column 7)"),
             ("{(1) = 2;}", "Expected a key or }, found ( (line 1, column 2)"),
+            ("[1", "Expected , or ], found the end (line 1, column 3)"),
+            ("[1}", "Expected , or ], found } (line 1, column 3)"),
+            ("[\"\\ \"]", "Expected an escape at [0], found \\  (line 1, column 3)"),
+            ("[\"\\\u{1F}\"]", "Expected an escape at [0], found \\U+001f (line 1, column 3)"),
+            ("<plist><true/>", "Expected </plist>, found the end (line 1, column 15)"),
+            ("<plist><true/></dict>", "Expected </plist>, found </dict> (line 1, column 15)"),
+            ("<plist><dict></array></plist>", "Expected </dict>, found </array> (line 1, column 14)"),
+            ("<plist><string>a</key></plist>", "Expected </string>, found </key> (line 1, column 17)"),
+            ("<plist><string>a</x y></plist>", "Expected </string>, found </x y> (line 1, column 17)"),
+            (
+                "<plist><\(String(repeating: "a", count: 50))/></plist>",
+                "Expected a value, found <\(String(repeating: "a", count: 39)) (line 1, column 8)"
+            ),
+            ("<plist><real>1</key></plist>", "Expected </real>, found </key> (line 1, column 15)"),
+            ("<plist><real></real></plist>", "Expected a real number, found nothing (line 1, column 8)"),
+            (
+                "<plist><real>&x;</real></plist>",
+                "Expected one of XML's five entities or a numeric reference (line 1, column 14)"
+            ),
+            (
+                "<plist><dict><key>&x;</key></dict></plist>",
+                "Expected one of XML's five entities or a numeric reference (line 1, column 19)"
+            ),
+            ("<?><plist><true/></plist>", "Expected ?>, found the end (line 1, column 1)"),
+            (
+                "<?xml version='1.0' encoding = 'x'?><true/>",
+                "Expected UTF-8, UTF-16 or UTF-32, found encoding x (line 1, column 1)"
+            ),
             ("<plist><data>AQ\nI*</data></plist>", "Expected base64, found * (line 2, column 2)"),
             (
                 "<plist><data>AQI</data></plist>",
@@ -122,6 +150,22 @@ let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
         #expect(list.isKeyedArchive)
         let error = propertyListError { _ = try list.unarchived() }
         #expect(error?.description == #"Expected NSKeyedArchiver as $archiver, found "RootArchiver""#)
+    }
+
+    @Test("a text longer than the check of a file keeps comes to the same, good or bad", arguments: ["", "*", "&"])
+    func longTexts(_ fault: String) throws {
+        let digits = String(repeating: "1", count: (4 << 20) + 4)
+        for name in ["string", "data", "integer"] {
+            let file = Array("<plist><\(name)>\(digits)\(fault)</\(name)></plist>".utf8)
+            var limits = PropertyListLimits()
+            limits.uncheckedFile = 0
+            var lists: [PropertyList?] = [nil, nil]
+            let checked = propertyListError { lists[0] = try PropertyList(parsing: file, limits: limits) }
+            #expect(checked == propertyListError { lists[1] = try PropertyList(parsing: file) })
+            #expect(lists[0] == lists[1])
+            let isGood = fault.isEmpty ? name != "integer" : fault == "*" && name == "string"
+            #expect((checked == nil) == isGood, "\(name)")
+        }
     }
 
     @Test("takes for base64 what its decoder takes, in one pass as in the other", arguments: 0..<8)

@@ -97,6 +97,12 @@ import Testing
         #expect(error?.description == "Expected a property-list value at a, found Character")
     }
 
+    @Test("a document keeps no text of the numbers and dates that were read")
+    func keepsNoText() throws {
+        let text = "<array><integer>12</integer><real>0.5</real><date>2001-01-01T00:00:00Z</date></array>"
+        #expect(try PropertyList(parsing: Array(text.utf8)).document.byteCount == 0)
+    }
+
     @Test("depth is that of the deepest container, in a document and in a part of one")
     func depth() throws {
         let rows: [(Any, Int)] = [(5, 0), ([Int](), 1), ([[1], [2]], 2), ([[[3]], [[Int](), [Int]()]], 3)]

@@ -158,7 +158,6 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             default: break
             }
         }
-        cursor.position = cursor.count
         throw malformed(.expected("the end of the document type", found: "the end"), at: start)
     }
 }

@@ -52,6 +52,11 @@ import Testing
             #"{"a": true, "c": 1}"#,
             "<dict>\n<key>a</key><true/> <!-- a -->\n<key>c</key>\n<integer>1</integer>\n</dict>"),
         Change(
+            "and is there once where the next value changes",
+            "<dict>\n<key>a</key><true/> <!-- a -->\n<key>b</key><true/> <!-- b -->\n</dict>",
+            #"{"a": true, "b": 1}"#,
+            "<dict>\n<key>a</key><true/> <!-- a -->\n<key>b</key><integer>1</integer> <!-- b -->\n</dict>"),
+        Change(
             "and with the key that it stands before",
             "<dict>\n  <key>x</key><true/> <!-- x -->\n  <key>a</key><true/> <!-- a -->\n  <key>b</key><true/>\n</dict>",
             #"{"b": true, "x": true}"#,
@@ -86,7 +91,21 @@ import Testing
             """),
     ]
 
+    /// Whether the root is indented by spaces or by a tab.
+    static let indented = [("\t", "\t"), (String(repeating: " ", count: 16), String(repeating: " ", count: 8))].map {
+        (base, unit) in
+        let inner = "\n\(base)\(unit)"
+        let old = "\(base)<dict>\(inner)<key>b</key>\(inner)<true/>"
+        return Change(
+            "an indented root", old + "\n\(base)</dict>", #"{"a": 1, "b": true}"#,
+            old + "\(inner)<key>a</key>\(inner)<integer>1</integer>\n\(base)</dict>")
+    }
+
     static let arrays = [
+        Change(
+            "on the lines of elements",
+            "<array>\n<integer>1</integer> <!-- 1 -->\n<integer>2</integer> <!-- 2 -->\n</array>", "[1, 3]",
+            "<array>\n<integer>1</integer> <!-- 1 -->\n<integer>3</integer> <!-- 2 -->\n</array>"),
         Change(
             "changed in place",
             "<array><!-- 1 --><integer>1</integer><!-- 2 --><integer>2</integer><!-- end --></array>",
@@ -112,7 +131,7 @@ import Testing
             "emptied", "<array><!-- 1 --><integer>1</integer><!-- end --></array>", "[]", "<array><!-- end --></array>"),
     ]
 
-    @Test("comments stay where they belong, keys in their order", arguments: dictionaries + arrays)
+    @Test("comments stay where they belong, keys in their order", arguments: dictionaries + indented + arrays)
     func change(_ change: Change) throws {
         func file(_ lines: String) -> String {
             "<!-- first -->\n<plist version=\"1.0\"><!-- root -->\n" + lines + "\n<!-- in --></plist><!-- last -->\n"

@@ -30,6 +30,23 @@ import Testing
                 """)
     }
 
+    @Test("lays out a UID as the dictionary that it is in XML")
+    func layoutOfUID() throws {
+        let text = String(decoding: try PropertyList(any: [PropertyListUID(7)]).serialized(as: .xml), as: UTF8.self)
+        #expect(
+            text.hasSuffix(
+                """
+                <array>
+                \t<dict>
+                \t\t<key>CF$UID</key>
+                \t\t<integer>7</integer>
+                \t</dict>
+                </array>
+                </plist>
+
+                """))
+    }
+
     @Test("breaks data into lines as Foundation does, at every depth", arguments: 0...11)
     func dataLines(_ depth: Int) throws {
         for length in [
