@@ -147,11 +147,11 @@ import Testing
         #expect(try nested([.null]).droppingNulls() == nested([]))
     }
 
-    @Test("the text of an error that a program gives has its path in the middle, too")
+    @Test("the text of an error that a program gives stays one piece, before the path")
     func takesWords() {
         var error = PropertyListError(.invalidValue, "x", at: ["a"])
         error.message = "Expected Integer, found String"
-        #expect(error.description == "Expected Integer at a, found String")
+        #expect(error.description == "Expected Integer, found String at a")
     }
 
     @Test("a part of a document is compacted into one of its own")
