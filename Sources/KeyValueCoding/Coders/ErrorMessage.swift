@@ -16,16 +16,13 @@ package struct CodingError: Error, Sendable {
     package let isInexact: Bool
 
     init(_ words: ErrorWords, isInexact: Bool = false) { (self.words, self.isInexact) = (words, isInexact) }
-
-    /// The whole text, with the location in it.
-    func text(at location: String) -> String { "\(words.subject) at \(location)\(words.finding)" }
 }
 
 extension CodingError {
     /// The error that underlies a coder's; nil where the text is a program's own.
     package init?(underlying error: (any Error)?, text: String, at path: [any CodingKey]) {
         let own = (error as? PropertyListError).map { CodingError(unwritable: $0) } ?? error as? CodingError
-        guard let own, own.text(at: path.text(in: nil)) == text else { return nil }
+        guard let own, own.words.text(at: path.text(in: nil)) == text else { return nil }
         self = own
     }
 
@@ -45,14 +42,16 @@ extension CodingError {
         at path: [any CodingKey], in location: PropertyListPath?, underlying: (any Error)? = nil
     ) -> DecodingError.Context {
         DecodingError.Context(
-            codingPath: path, debugDescription: text(at: path.text(in: location)), underlyingError: underlying ?? self)
+            codingPath: path, debugDescription: words.text(at: path.text(in: location)),
+            underlyingError: underlying ?? self)
     }
 
     func encodingContext(
         at path: [any CodingKey], in location: PropertyListPath?, underlying: (any Error)? = nil
     ) -> EncodingError.Context {
         EncodingError.Context(
-            codingPath: path, debugDescription: text(at: path.text(in: location)), underlyingError: underlying ?? self)
+            codingPath: path, debugDescription: words.text(at: path.text(in: location)),
+            underlyingError: underlying ?? self)
     }
 }
 

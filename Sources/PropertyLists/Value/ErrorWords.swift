@@ -13,19 +13,14 @@ package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, Expressi
 
     /// `Expected Dictionary, found String; remove it first`.
     package static func expected(_ expected: String, found: String? = nil, advice: String? = nil) -> ErrorWords {
-        var words = ErrorWords(fault: "", advice: advice)
+        var words = ErrorWords(fault: "", ending: advice.map { "; \($0)" } ?? "")
         (words.expected, words.found) = (expected, found)
         return words
     }
 
     /// `XML cannot hold a control character; a binary store can`.
     package static func wrong(_ fault: String, advice: String) -> ErrorWords {
-        ErrorWords(fault: fault, advice: advice)
-    }
-
-    private init(fault: String, advice: String?) {
-        self.fault = fault
-        ending = advice.map { "; \($0)" } ?? ""
+        ErrorWords(fault: fault, ending: "; \(advice)")
     }
 
     /// A fault whose path stands at its end, or before `ending`.
@@ -61,7 +56,9 @@ package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, Expressi
     /// The text with the path in it: `Expected Dictionary at window.tags[2], found String`; the text alone for the
     /// empty path.
     package func message(at path: PropertyListPath, firstIndex: Int) -> String {
-        guard !path.isEmpty else { return description }
-        return "\(subject) at \(path.description(root: "", firstIndex: firstIndex))\(finding)"
+        path.isEmpty ? description : text(at: path.description(root: "", firstIndex: firstIndex))
     }
+
+    /// The text with a location in it.
+    package func text(at location: String) -> String { "\(subject) at \(location)\(finding)" }
 }
