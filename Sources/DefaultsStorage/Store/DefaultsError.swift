@@ -84,8 +84,9 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public var location: PropertyListError.Location?
     /// The system's error number, when a system call failed.
     public var errno: Int32?
-    /// The end of the message, for readers that may know where the store is kept: a server's own message.
-    private var confidential = ""
+    /// The end of the message, for readers that may know where the store is kept: a server's own message, or one of
+    /// SQLite's with a path.
+    var confidential = ""
     /// Whether it passes by itself: a server has no room for one more connection now, or is about to start.
     var isPassing = false
     private var schemaError: SchemaErrorBox?
@@ -171,19 +172,12 @@ extension DefaultsError: CustomStringConvertible {
         return file.map { "\(text) (\($0))" } ?? text
     }
 
-    /// This error for a reader that must not learn where the store is kept: "the store" stands for its file, and a
-    /// server's own message is left out.
+    /// This error for a reader that must not learn where the store is kept: "the store" stands for its file, and the
+    /// confidential end of the message is left out.
     package func withoutFile() -> DefaultsError {
         var error = self
         error.confidential = ""
         if file != nil { error.file = "the store" }
-        return error
-    }
-
-    /// The same error with `text` before its message.
-    func prefixed(_ text: String, _ code: Code) -> DefaultsError {
-        var error = self
-        (error.code, error.words) = (code, words.prefixed(text))
         return error
     }
 
@@ -225,7 +219,10 @@ extension DefaultsError {
 
     /// The error of a commit that may have happened all the same, or may be taken back.
     var leavingOutcomeUnknown: DefaultsError {
-        prefixed("The commit failed when it may have been made already: ", .outcomeUnknown)
+        var error = self
+        error.code = .outcomeUnknown
+        error.words = words.prefixed("The commit failed when it may have been made already: ")
+        return error
     }
 
     /// The error of a folder, a FIFO or a device where a file should be.

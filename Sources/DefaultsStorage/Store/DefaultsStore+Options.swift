@@ -152,7 +152,8 @@ extension DefaultsStore {
         /// The most values and keys that the store may have, counted at every depth; as ``maximumBytes``.
         public var maximumNodes = 1 << 24
         /// Called before each change. An error that it throws refuses the change: a ``DefaultsError`` as it is, any
-        /// other as ``DefaultsError/Code/refused``.
+        /// other as ``DefaultsError/Code/refused``. Every caller reads its text, a script that may not know the store's
+        /// file among them.
         public var validation: Validation?
         /// The rule for the values of top-level keys; KVCodable makes one of a declared type.
         public var schema: DefaultsSchema?

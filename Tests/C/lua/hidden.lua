@@ -239,6 +239,27 @@ function hidden.broken(store, code)
   if events then events:cancel() end
 end
 
+--- Of a database whose copy, before a migration, finds no descriptor: each
+-- spoil() leaves one more free, until there are enough.
+function hidden.copying(store)
+  local errors = {}
+  repeat
+    spoil()
+    local done, problem = pcall(store.migrate, store, { function() end })
+    if not done then
+      errors[#errors + 1] = tostring(problem)
+      hidden.told[#errors] = problem
+      if is_own ~= hidden.look("a copy", problem) then
+        note("a copy tells " .. tostring(problem))
+      end
+    end
+  until done or #errors == 64
+  local text = table.concat(errors, "\n")
+  if #errors == 64 or is_own and not text:find("database: /", 1, true) then
+    note("no error of a copy: " .. text)
+  end
+end
+
 --- Of a closed handle.
 function hidden.closed(store)
   local given = { get = { "a" }, set = { "a", 1 }, remove = { "a" }, keys = {},

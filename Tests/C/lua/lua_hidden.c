@@ -67,6 +67,27 @@ static void put_folder(void) {
   CHECK(remove(path) == 0 && mkdir(path, 0700) == 0);
 }
 
+/* Takes every descriptor, and at each later call frees one. */
+static int taken[256];
+static size_t taken_count;
+
+static void take_descriptors(void) {
+  if (taken_count > 0) {
+    close(taken[--taken_count]);
+    return;
+  }
+  struct rlimit limit;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = sizeof taken / sizeof *taken;
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  for (int one; (one = open("/dev/null", O_RDONLY)) >= 0;)
+    taken[taken_count++] = one;
+}
+
+static void give_descriptors(void) {
+  while (taken_count > 0) close(taken[--taken_count]);
+}
+
 static const Fault faults[] = {
     {"values and paths", "secret.plist",
      "hidden.tells = true; hidden.changing(s, whole)", 0, NULL, NULL, 0},
@@ -93,6 +114,9 @@ static const Fault faults[] = {
      damage, NULL, 0},
     {"a folder in the file's place", "secret.plist", "hidden.broken(s, 'io')",
      0, put_folder, NULL, 0},
+    {"a copy without a descriptor", "secret.sqlite",
+     "if whole then hidden.copying(s) else hidden.changing(s, whole) end", 0,
+     take_descriptors, give_descriptors, 0},
     {"a closed handle", "secret.plist",
      "(whole_store or s):close(); hidden.closed(s)", 0, NULL, NULL, 0},
 };

@@ -104,6 +104,20 @@ import Testing
         #expect(throws: error) { try SQLiteConnection(missing, isReadOnly: false) }
     }
 
+    @Test("the path of a copy that cannot be made is for those alone who may know it")
+    func copies() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.sqlite")
+        try folder.write("", to: "a.sqlite")
+        let connection = try SQLiteConnection(path, isReadOnly: true)
+        defer { connection.close() }
+        let copy = folder.file("none/it's.sqlite")
+        let error = try #require(throws: DefaultsError.self) { try connection.copy(to: copy) }
+        let known = "SQLite: No such file or directory"
+        #expect(error.description == "\(known) (unable to open database: \(copy)) (\(path))")
+        #expect(error.withoutFile().description == "\(known) (the store)")
+    }
+
     /// A child's engine keeps the parent's connection and never closes it, so that a search for leaks would find it.
     private static let child = Box<SQLiteEngine?>(nil)
 

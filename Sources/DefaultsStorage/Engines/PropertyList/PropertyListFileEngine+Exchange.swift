@@ -101,7 +101,8 @@ extension PropertyListFileEngine {
     /// Keeps another program's file, whose name a third program has taken, under a name of its own.
     private func keep(_ name: TemporaryName) throws(DefaultsError) {
         let kept = try renameAside(name)
-        report?(.conflict(DefaultsError(.conflict, "Another program's file is kept as \(kept)", file: folder.path)))
+        let words: ErrorWords = "Another program's file is kept"
+        report?(.conflict(DefaultsError(.conflict, words, confidential: " as \(kept)", file: folder.path)))
     }
 
     private func renameAside(_ name: TemporaryName) throws(DefaultsError) -> String {

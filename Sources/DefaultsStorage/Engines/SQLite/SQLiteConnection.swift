@@ -26,7 +26,7 @@ final class SQLiteConnection: @unchecked Sendable {
         let flags = access | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
         let status = sqlite.open_v2(path, &database, flags, nil)
         guard status == SQLITE_OK else {
-            let error = self.error("open", status)
+            let error = self.error(status)
             _ = sqlite.close_v2(database)
             throw error
         }
@@ -64,13 +64,20 @@ final class SQLiteConnection: @unchecked Sendable {
 
     func execute(_ text: String) throws(DefaultsError) {
         let status = sqlite.exec(database, text, nil, nil, nil)
-        guard status == SQLITE_OK else { throw error(text, status) }
+        guard status == SQLITE_OK else { throw error(status) }
+    }
+
+    /// Copies the committed rows into the file at `path`, which has none. A fault's message names it.
+    func copy(to path: String) throws(DefaultsError) {
+        let text = path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+        let status = sqlite.exec(database, "VACUUM INTO '\(text)'", nil, nil, nil)
+        guard status == SQLITE_OK else { throw error(status, about: path) }
     }
 
     func prepare(_ text: String) throws(DefaultsError) -> OpaquePointer {
         var statement: OpaquePointer?
         let status = sqlite.prepare_v2(database, text, -1, &statement, nil)
-        guard status == SQLITE_OK, let statement else { throw error(text, status) }
+        guard status == SQLITE_OK, let statement else { throw error(status) }
         return statement
     }
 
@@ -85,7 +92,7 @@ final class SQLiteConnection: @unchecked Sendable {
         while true {
             let status = sqlite.step(statement)
             if status == SQLITE_DONE { return }
-            guard status == SQLITE_ROW else { throw error("step", status) }
+            guard status == SQLITE_ROW else { throw error(status) }
             try row()
         }
     }
@@ -140,7 +147,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     /// A value that could not be bound would be written as NULL; SQLite binds a billion bytes at most.
     private func checkBound(_ status: Int32) throws(DefaultsError) {
-        if status != SQLITE_OK { throw error("bind", status) }
+        if status != SQLITE_OK { throw error(status) }
     }
 
     func integer(_ statement: OpaquePointer, _ column: Int32) -> Int64 { sqlite.column_int64(statement, column) }
@@ -167,7 +174,8 @@ final class SQLiteConnection: @unchecked Sendable {
 
     // MARK: - Errors
 
-    private func error(_ what: String, _ status: Int32) -> DefaultsError {
+    /// - Parameter file: the path of another file that SQLite's message may name.
+    private func error(_ status: Int32, about file: String? = nil) -> DefaultsError {
         let code: DefaultsError.Code =
             switch status & 0xFF {
             case SQLITE_BUSY, SQLITE_LOCKED: .timedOut
@@ -181,11 +189,11 @@ final class SQLiteConnection: @unchecked Sendable {
             }
         let text = sqlite.errmsg(database).map { String(cString: $0) } ?? "error \(status)"
         let number = sqlite.system_errno(database)
-        if [SQLITE_IOERR, SQLITE_CANTOPEN].contains(status & 0xFF), number != 0 {
-            var error = DefaultsError.system("SQLite", number, file: path)
-            error.message += " (\(text))"
-            return error
-        }
-        return DefaultsError(code, "SQLite: \(text)", file: path)
+        let isSystems = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(status & 0xFF) && number != 0
+        var error: DefaultsError =
+            isSystems ? .system("SQLite", number, file: path) : DefaultsError(code, "SQLite", file: path)
+        let detail = isSystems ? " (\(text))" : ": \(text)"
+        if let file, text.contains(file) { error.confidential = detail } else { error.message += detail }
+        return error
     }
 }

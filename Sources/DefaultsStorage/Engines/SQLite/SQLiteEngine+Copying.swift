@@ -29,8 +29,7 @@ extension SQLiteEngine {
     private func copy(to path: String) throws(DefaultsError) {
         let connection = try SQLiteConnection(try folder.currentPath(of: folder.fileName), isReadOnly: true)
         defer { connection.close() }
-        try connection.execute(
-            "VACUUM INTO '\(path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'")
+        try connection.copy(to: path)
     }
 
     /// Whether an older copy can be read. One that a power failure left torn is made anew.
