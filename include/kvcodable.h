@@ -718,7 +718,7 @@ typedef enum kv_durability {
   KV_MANUAL = 2     /* at sync and close, and not at exit */
 } kv_durability;
 
-/* What keeps a store's values.
+/* The engine that keeps a store's values.
  *
  * Example:
  *
