@@ -202,6 +202,23 @@ private let stackSize = 1 << 20
         ),
     ]
 
+    @Test(
+        "counts text and data that are shared in one array",
+        arguments: [
+            [0x5F, 0x10, 100] + Array(repeating: 0x61, count: 100),
+            [0x4F, 0x10, 100] + Array(repeating: 0, count: 100),
+            [0x6F, 0x10, 50] + Array(repeating: 0x61, count: 100),
+        ] as [[UInt8]])
+    func sharedText(_ object: [UInt8]) throws {
+        let file = Self.binary([[0xAF, 0x10, 100] + Array(repeating: 1, count: 100), object])
+        #expect(try PropertyList(parsing: file).count == 100)
+        let error = propertyListError {
+            _ = try PropertyList(parsing: file, limits: PropertyListLimits(expandedBytes: 5000))
+        }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.message == "Shared objects grow to more than 5000 bytes")
+    }
+
     @Test("counts what is shared up to the very limit, and says where it is exceeded", arguments: shared)
     func exact(_ objects: [[UInt8]], _ limits: PropertyListLimits, _ words: String) throws {
         let file = Self.binary(objects)

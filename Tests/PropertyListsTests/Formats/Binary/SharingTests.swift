@@ -40,6 +40,17 @@ import Testing
         #expect(try file(list, limits).count < 1500)
     }
 
+    @Test("each value stands in a file once, however many there are", arguments: [1, 100, 127, 128, 1000, 20_000])
+    func once(count: Int) throws {
+        let numbers = Array(0..<count)
+        let values: [Any] = numbers + numbers.map { "\($0)" } + numbers + numbers.map { "\($0)" }
+        let list = try PropertyList(any: values)
+        let file = try list.serialized(as: .binary)
+        let objects = file[(file.count - 24)..<(file.count - 16)].reduce(0) { $0 << 8 | Int($1) }
+        #expect(objects == 1 + 2 * count)
+        #expect(try PropertyList(parsing: file) == list)
+    }
+
     @Test("a thousand equal strings of 70 kB are read back, which 0.1.0 refused")
     func large() throws {
         let list = try PropertyList(any: [String](repeating: String(repeating: "x", count: 70_000), count: 1000))
