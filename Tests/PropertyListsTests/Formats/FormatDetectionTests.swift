@@ -8,6 +8,7 @@ import Testing
             ("bplist00", .binary), ("bplist", .binary), ("bplis", .openStep), ("<?xml", .xml), ("<!-- x", .xml),
             ("<plist>", .xml), (" <dict/>", .xml), ("<00ff>", .openStep), ("[1]", .json), (#"{"a" : 1}"#, .json),
             ("{'a': 1}", .json), (#"{"a\"b": 1}"#, .json), ("{ // b\n /* c */ \"a\": 1}", .json),
+            ("{ // b\n \"a\": 1}", .json),
             ("{ /* \"a\": 1}", .openStep), (#"{"a" = 1;}"#, .openStep), ("{a = 1;}", .openStep), ("12", .openStep),
             ("", nil),
         ] as [(String, PropertyListFormat?)])

@@ -109,6 +109,7 @@ let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
             ("[\"\\ \"]", "Expected an escape at [0], found \\  (line 1, column 3)"),
             ("[\"\\\u{1F}\"]", "Expected an escape at [0], found \\U+001f (line 1, column 3)"),
             ("<plist><true/>", "Expected </plist>, found the end (line 1, column 15)"),
+            ("<plist><string a=\"", "Expected a quote, found the end (line 1, column 19)"),
             ("<plist><true/></dict>", "Expected </plist>, found </dict> (line 1, column 15)"),
             ("<plist><dict></array></plist>", "Expected </dict>, found </array> (line 1, column 14)"),
             ("<plist><string>a</key></plist>", "Expected </string>, found </key> (line 1, column 17)"),

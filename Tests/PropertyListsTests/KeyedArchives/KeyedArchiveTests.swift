@@ -56,6 +56,26 @@ struct ArchiveVector: Decodable, Sendable, CustomTestStringConvertible {
         #expect(try list.unarchived(limits: PropertyListLimits(depth: 2)).count == 2)
     }
 
+    @Test(
+        "an archive is counted as the tree that it becomes", arguments: vectors("archives", of: ArchiveVector.self))
+    func counts(_ vector: ArchiveVector) throws {
+        let list = try PropertyList(parsing: Array(vector.text.utf8))
+        let options = KeyedArchiveOptions(classNameKey: vector.classNameKey)
+        // Of an archive in data, each is counted by itself.
+        guard !vector.text.contains("<data>"), let tree = try? list.unarchived(options: options) else { return }
+        var limits = PropertyListLimits(
+            expandedNodes: tree.document.nodeCount, expandedBytes: tree.document.byteCount)
+        #expect(try list.unarchived(options: options, limits: limits) == tree)
+        limits.expandedNodes = tree.document.nodeCount - 1
+        let nodes = propertyListError { _ = try list.unarchived(options: options, limits: limits) }
+        #expect(nodes?.message == "Shared objects grow to more than \(tree.document.nodeCount - 1) nodes")
+        guard tree.document.byteCount > 0 else { return }
+        limits.expandedNodes = tree.document.nodeCount
+        limits.expandedBytes = tree.document.byteCount - 1
+        let bytes = propertyListError { _ = try list.unarchived(options: options, limits: limits) }
+        #expect(bytes?.message == "Shared objects grow to more than \(tree.document.byteCount - 1) bytes")
+    }
+
     @Test("reads what Foundation's archiver writes, typed values and all")
     func foundation() throws {
         let data = try NSKeyedArchiver.archivedData(
