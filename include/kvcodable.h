@@ -42,7 +42,7 @@
  *              several threads at once, and so may a kv_store; everything else
  *              by one thread at a time.
  *   Stack      Types and comparison go down into values, of 512 levels at most:
- *              a thread that meets such values wants 1 MB of stack; one that
+ *              a thread that meets such values wants 2 MB of stack; one that
  *              runs scripts, whose converters may call each other, 4 MB.
  *   Callbacks  must return: no longjmp and no C++ exception may leave one.
  *   Freeing    in any order: a handle keeps alive what it needs of another.

@@ -2,16 +2,9 @@ internal import PropertyLists
 
 extension ErrorWords {
     /// The same words with the type language's names for the types that were expected and found.
-    var inTypeLanguage: ErrorWords {
-        var words = self
-        words.expected = expected.map(Self.word)
-        words.found = found.map(Self.word)
-        return words
-    }
+    var inTypeLanguage: ErrorWords { renamingTypes { Self.word(for: $0[...]) } }
 
     /// The type language's name for Swift's name of a type. Other texts stay.
-    private static func word(for name: String) -> String { word(for: name[...]) }
-
     private static func word(for name: Substring) -> String {
         switch name {
         case "BinaryInteger": return "Int"

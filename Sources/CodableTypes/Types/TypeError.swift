@@ -44,45 +44,66 @@ public struct TypeError: Error, Sendable, Hashable {
         case limitExceeded
     }
 
-    /// The kind of fault, for a program to decide by.
-    public var code: Code
-    /// The text in parts, without the path.
-    private var words: ErrorWords
-    /// The path of the value at fault, below the path that the caller gave; empty for the value itself and for a type.
-    public var path: PropertyListPath
-    /// The text in the words of the type language, where these are more than a translation of Swift's.
-    private var plainWords: ErrorWords?
-    /// The key or index that is not there, of a ``Code/missingField``.
-    private var missing: PropertyListPath.Step?
-    /// The position in a type's text.
-    public var location: PropertyListError.Location?
-    /// The file that the text is in; nil for none.
-    public var file: String?
+    private struct Contents: Sendable, Hashable {
+        var code: Code
+        /// The text in parts, without the path.
+        var words: ErrorWords
+        var path: PropertyListPath = []
+        /// The text in the words of the type language, where these are more than a translation of Swift's.
+        var plainWords: ErrorWords?
+        /// The key or index that is not there, of a ``Code/missingField``.
+        var missing: PropertyListPath.Step?
+        var location: PropertyListError.Location?
+        var file: String?
+    }
+
+    @Boxed private var contents: Contents
 
     init(_ code: Code, _ words: ErrorWords, location: PropertyListError.Location? = nil) {
-        self.code = code
-        self.words = words
-        self.path = []
-        self.location = location
+        contents = Contents(code: code, words: words, location: location)
+    }
+
+    /// The kind of fault, for a program to decide by.
+    public var code: Code {
+        get { contents.code }
+        set { contents.code = newValue }
+    }
+
+    /// The path of the value at fault, below the path that the caller gave; empty for the value itself and for a type.
+    public var path: PropertyListPath {
+        get { contents.path }
+        set { contents.path = newValue }
+    }
+
+    /// The position in a type's text.
+    public var location: PropertyListError.Location? {
+        get { contents.location }
+        set { contents.location = newValue }
+    }
+
+    /// The file that the text is in; nil for none.
+    public var file: String? {
+        get { contents.file }
+        set { contents.file = newValue }
     }
 
     /// What was expected, or the fault, without the path: `Expected String`.
     public var subject: String {
         // The text of a type has no bound; a text written for readers is shorter.
-        get { shown(words.subject, 1_000) }
-        set { words = ErrorWords(fault: newValue, ending: finding) }
+        get { shown(contents.words.subject, 1_000) }
+        set { contents.words = ErrorWords(fault: newValue, ending: finding) }
     }
 
     /// What was found: `, found Bool`.
     public var finding: String {
-        get { shown(words.finding, 1_000) }
-        set { words = ErrorWords(fault: subject, ending: newValue) }
+        get { shown(contents.words.finding, 1_000) }
+        set { contents.words = ErrorWords(fault: subject, ending: newValue) }
     }
 
     /// The same error with words for those who have no Swift types.
     func plainly(_ words: ErrorWords) -> TypeError {
         var error = self
-        error.plainWords = words
+        error.contents.plainWords = words
         return error
     }
 
@@ -93,15 +114,15 @@ public struct TypeError: Error, Sendable, Hashable {
     /// `PropertyListUID`; `Expected Int at window.width, found nothing` for a key that is not there.
     public var inTypeLanguage: TypeError {
         var error = self
-        error.words = plainWords ?? words.inTypeLanguage
-        error.plainWords = nil
+        error.contents.words = contents.plainWords ?? contents.words.inTypeLanguage
+        error.contents.plainWords = nil
         return error
     }
 
     /// The error of a type's text in which a value is wrong, such as a default: it says the value's path, too.
     func inText() -> TypeError {
         var plain = self
-        plain.words = words.inTypeLanguage
+        plain.contents.words = contents.words.inTypeLanguage
         let text = ErrorWords(fault: plain.message(firstIndex: 0))
         return TypeError(.syntax, ErrorWords(fault: message(firstIndex: 0))).plainly(text)
     }
@@ -121,7 +142,7 @@ public struct TypeError: Error, Sendable, Hashable {
     ///   - root: the name of the value itself.
     public func message(firstIndex: Int, root: String = "") -> String {
         let text: String
-        if let missing, plainWords != nil {
+        if let missing = contents.missing, contents.plainWords != nil {
             // The words of the coders, which name the missing key's own path.
             let pathText = path.description(root: root, firstIndex: firstIndex)
             let step =
@@ -131,7 +152,7 @@ public struct TypeError: Error, Sendable, Hashable {
                 }
             text = subject + " " + pathText + step
         } else {
-            let whole = missing.map { path.appending($0) } ?? path
+            let whole = contents.missing.map { path.appending($0) } ?? path
             let pathText = whole.description(root: root, firstIndex: firstIndex)
             text = subject + (pathText.isEmpty ? "" : " at " + pathText) + finding
         }
@@ -197,7 +218,7 @@ extension TypeError {
 
     private func missing(_ step: PropertyListPath.Step, _ type: CodableType.Form?) -> TypeError {
         var error = plainly(type.map { "\($0)" } ?? "a value", found: "nothing")
-        error.missing = step
+        error.contents.missing = step
         return error
     }
 }

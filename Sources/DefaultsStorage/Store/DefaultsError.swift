@@ -184,7 +184,7 @@ extension DefaultsError: CustomStringConvertible {
     /// The same error with `text` behind its message.
     func followed(by text: String) -> DefaultsError {
         var error = self
-        error.words.ending += text
+        error.words = words.followed(by: text)
         return error
     }
 }
@@ -199,8 +199,8 @@ extension DefaultsError {
             case .pathMismatch: .pathMismatch
             case .misuse: .misuse
             }
-        self.init(code, error.words, at: prefix.appending(error.path), file: file)
-        words.ending += error.locationText
+        let words = error.words.followed(by: error.locationText)
+        self.init(code, words, at: prefix.appending(error.path), file: file)
         location = error.location
     }
 

@@ -2,19 +2,23 @@
 ///
 /// The errors of every room carry these parts, and make one text of them at the end.
 package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringInterpolation {
-    /// What was expected: `Dictionary`; nil where the words say a fault.
-    package var expected: String?
-    /// The fault: `XML cannot hold a control character`; empty where the words say what was expected.
-    private var fault = ""
-    /// What was found instead: `String`.
-    package var found: String?
-    /// The end of the second part, with its punctuation: `; a binary store can`, ` has no field left`.
-    package var ending = ""
+    private struct Parts: Sendable, Hashable {
+        /// What was expected: `Dictionary`; nil where the words say a fault.
+        var expected: String?
+        /// The fault: `XML cannot hold a control character`; empty where the words say what was expected.
+        var fault = ""
+        /// What was found instead: `String`.
+        var found: String?
+        /// The end of the second part, with its punctuation: `; a binary store can`, ` has no field left`.
+        var ending = ""
+    }
+
+    @Boxed private var parts = Parts()
 
     /// `Expected Dictionary, found String; remove it first`.
     package static func expected(_ expected: String, found: String? = nil, advice: String? = nil) -> ErrorWords {
         var words = ErrorWords(fault: "", ending: advice.map { "; \($0)" } ?? "")
-        (words.expected, words.found) = (expected, found)
+        (words.parts.expected, words.parts.found) = (expected, found)
         return words
     }
 
@@ -23,16 +27,18 @@ package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, Expressi
         ErrorWords(fault: fault, ending: "; \(advice)")
     }
 
-    /// A fault whose path stands at its end, or before `ending`.
-    package init(fault: String, ending: String = "") { (self.fault, self.ending) = (fault, ending) }
+    /// A fault whose path stands at its end, or before `ending`: ` has no field left`.
+    package init(fault: String, ending: String = "") {
+        (parts.fault, parts.ending) = (fault, ending)
+    }
 
     package init(stringLiteral fault: String) { self.init(fault: fault) }
 
     /// The part before the path: `Expected Dictionary`.
-    package var subject: String { expected.map { "Expected \($0)" } ?? fault }
+    package var subject: String { parts.expected.map { "Expected \($0)" } ?? parts.fault }
 
     /// The part behind the path: `, found String; remove it first`; empty without one.
-    package var finding: String { (found.map { ", found \($0)" } ?? "") + ending }
+    package var finding: String { (parts.found.map { ", found \($0)" } ?? "") + parts.ending }
 
     package var description: String { subject + finding }
 
@@ -46,10 +52,20 @@ package struct ErrorWords: Sendable, Hashable, CustomStringConvertible, Expressi
         hasher.combine(finding)
     }
 
-    /// The same words behind others.
-    package func prefixed(_ text: String) -> ErrorWords {
-        var words = ErrorWords(fault: text + subject, ending: ending)
-        words.found = found
+    /// The same words behind a text.
+    package func prefixed(_ text: String) -> ErrorWords { ErrorWords(fault: text + subject, ending: finding) }
+
+    /// The same words before a text.
+    package func followed(by text: String) -> ErrorWords {
+        var words = self
+        words.parts.ending += text
+        return words
+    }
+
+    /// The same words with other names for the types that were expected and found.
+    package func renamingTypes(_ name: (String) -> String) -> ErrorWords {
+        var words = self
+        (words.parts.expected, words.parts.found) = (parts.expected.map(name), parts.found.map(name))
         return words
     }
 

@@ -95,6 +95,7 @@ import Testing
         ] as [(ErrorWords, String)])
     func placesPaths(_ words: ErrorWords, _ text: String) {
         #expect(PropertyListError(.malformed, words, at: ["k"]).description == text)
+        #expect(PropertyListError(.malformed, words.prefixed("So: "), at: ["k"]).description == "So: \(text)")
         let whole = PropertyListError(.malformed, words.description, at: ["k"])
         #expect(whole.message == words.description && whole.description == "\(words) at k")
     }
