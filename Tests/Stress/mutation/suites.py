@@ -27,7 +27,7 @@ class Store:
     fleet_rows = ("values", "watch", "away", "cache", "cache_of_many", "layers", "accepts", "accepted_of_programs",
                   "restored", "answer_lost", "cut_after", "stuck", "fork", "sandbox")
     # C programs and specs that measure time or memory.
-    measuring = {"growth", "invalid", "limits", "growth_spec"}
+    measuring = {"growth", "invalid", "limits", "stack", "growth_spec"}
     # Tests that take longer than all others of their suite; each stands for itself.
     long = {"StoreLimitTests": ("boundsOperations", "readsBack", "sharedByOlder")}
     timed = {"EventTests", "DurabilityTests", "WatchTests", "ThreadTests", "watch", "polling", "updates", "opening",
