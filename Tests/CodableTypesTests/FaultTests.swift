@@ -73,6 +73,17 @@ import Testing
         #expect(error.code == .mismatch && error.subject == "Expected Any" && error.finding == ", found nil")
     }
 
+    @Test("either part of an error's text may be replaced, and the other stays")
+    func parts() throws {
+        let type = try TypeRegistry().type("Int")
+        var error = try typeError { _ = try type.decode(PropertyList(any: ["x"]), at: ["n"]) }
+        error.finding = ""
+        #expect(error.description == "Expected BinaryInteger at n")
+        error = try typeError { _ = try type.decode(PropertyList(any: ["x"]), at: ["n"]) }
+        error.subject = "Expected a number"
+        #expect(error.description == "Expected a number at n, found Array<Any>")
+    }
+
     @Test("a default may name what is declared further down")
     func order() throws {
         let registry = TypeRegistry()

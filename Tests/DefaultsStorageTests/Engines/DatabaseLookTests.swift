@@ -155,6 +155,20 @@ import Testing
         #expect(reader.engine.damagedKeys.isEmpty && reader.events.value.count == 1)
     }
 
+    @Test("several rows that cannot be read are one event, of the first and their number")
+    func manyRows() throws {
+        let program = try Program(path)
+        try program.write([("a", list(1)), ("b", list(1)), ("c", list(1))])
+        try folder.execute("UPDATE defaults SET value=x'00' WHERE key > 'a'", in: "a.sqlite")
+        try program.look()
+        guard case .unreadable(let error)? = program.events.value.first else {
+            Issue.record("no event of rows")
+            return
+        }
+        #expect(program.events.value.count == 1 && error.path == ["b"])
+        #expect(error.description.hasSuffix(", and 1 more keys cannot be read (\(path))"), "\(error)")
+    }
+
     @Test("a database that is gone is made by no look, and nothing is left of its damage")
     func gone() throws {
         let program = try Program(path)

@@ -1,7 +1,8 @@
-import DefaultsStorage
 import Foundation
 import PropertyLists
 import Testing
+
+@testable import DefaultsStorage
 
 /// Errors about the store's file.
 @Suite struct ErrorTests {
@@ -24,6 +25,17 @@ import Testing
         var changed = error
         changed.message = "Later"
         #expect(changed.description == "Later at ui")
+    }
+
+    @Test("the error of a commit that may have been made says so before its text, and keeps the rest")
+    func unknownOutcome() {
+        let before = "The commit failed when it may have been made already: "
+        let error = DefaultsError.system("fsync", EIO, file: "/a.plist").leavingOutcomeUnknown
+        #expect(error.code == .outcomeUnknown && error.errno == EIO)
+        #expect(error.description == before + "fsync: Input/output error (/a.plist)")
+        let server = DefaultsError(.io, .expected("Int", found: "String"), confidential: ": no", at: ["a"])
+        #expect(server.leavingOutcomeUnknown.description == before + "Expected Int at a, found String: no")
+        #expect(server.leavingOutcomeUnknown.withoutFile().message == before + "Expected Int, found String")
     }
 
     @Test("a program's message is one piece, whatever it says; its expectation has the path behind it")
