@@ -14,7 +14,8 @@ than" names peers that ours must not be slower than, in every row with a target,
 ours must be ({"libplist": 1, "JSONEncoder": 3}).
 
 Targets in units of time were set on one machine. "pace" names what peers took there: where each of those that were
-measured takes longer now, ours may take longer by as much as the least of them.
+measured takes longer now, ours may take longer by as much as the least of them; in the peer's own row, by as much as
+that peer.
 """
 import json
 import math
@@ -75,6 +76,13 @@ def pace_of(references, found):
     times = {one["peer"]: now[key] / (one["took"] * SCALES[one["unit"]]) for one in references
              if (key := (one["part"], one["row"], one["peer"])) in now}
     return max(1, min(times.values(), default=1)), times
+
+
+def pace_of_row(row, references, times, pace):
+    """The pace of the peer that stands in this row, where it is one of the references; else that of all."""
+    own = [times[one["peer"]] for one in references
+           if (one["part"], one["row"]) == (row["part"], row["name"]) and one["peer"] in times]
+    return max(pace, *own) if own else pace
 
 
 def limit(target, row, pace):
@@ -251,7 +259,7 @@ def main():
     parts = {name: targets[name] for name in sys.argv[1:]}
     measured = [row for name in parts for row in rows(name)]
     pace, references = pace_of(targets["pace"], measured)
-    found = [judge(row, parts[row["part"]], pace) for row in measured]
+    found = [judge(row, parts[row["part"]], pace_of_row(row, targets["pace"], references, pace)) for row in measured]
     for name, part in parts.items():
         own = [row for row in found if row["part"] == name]
         if own:
