@@ -218,6 +218,30 @@ private struct Record: Codable, Equatable, Sendable {
         #expect(throws: DecodingError.self) { try decoder.decode(One.self, from: list) }
     }
 
+    @Test("a nil that is left out takes no entry whose key prints alike", arguments: [false, true])
+    func keepsLookAlikesOfNil(isNested: Bool) throws {
+        struct OneNil: Encodable {
+            var isNested: Bool
+            enum CodingKeys: String, CodingKey {
+                case composed = "caf\u{E9}"
+                case decomposed = "cafe\u{301}"
+            }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(1, forKey: .composed)
+                if isNested {
+                    _ = container.nestedContainer(keyedBy: CodingKeys.self, forKey: .decomposed)
+                }
+                try container.encodeNil(forKey: .decomposed)
+            }
+        }
+        var encoder = KeyValueEncoder()
+        encoder.nilEncodingStrategy = .removed
+        let list = try #require(try encoder.encodeToPropertyList(OneNil(isNested: isNested)))
+        #expect(list.count == 1)
+        #expect(list["caf\u{E9}"]?.integer == 1)
+    }
+
     @Test("a decimal number that is none goes to the tree and back", arguments: [Double.nan, 1.5])
     func roundTripsDecimalNaN(number: Double) throws {
         let value = number.isNaN ? Decimal.nan : Decimal(number)

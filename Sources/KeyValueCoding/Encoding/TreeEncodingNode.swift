@@ -16,7 +16,7 @@ final class TreeEncodingNode: EncodingNode {
     /// The state of the document before the value.
     private let mark: PropertyListBuilder.Mark
     /// The names of nils that are left out, and for each the number of entries that were written before it.
-    private var leftOut: [String: Int] = [:]
+    private var leftOut: [PropertyListPath.Step: Int] = [:]
 
     override init(_ context: EncodingContext, path: [any CodingKey] = [], depth: Int = 0) {
         output = TreeOutput()
@@ -193,7 +193,7 @@ final class TreeEncodingNode: EncodingNode {
     /// A nil that is left out takes what its name had before, when the dictionary is complete.
     private func leaveOut(_ name: String) {
         forgetNested(name)
-        leftOut[name] = output.builder.openEntries
+        leftOut[.key(name)] = output.builder.openEntries
     }
 
     /// Completes the value: its nested containers, its end, an empty dictionary where nothing was written.
@@ -207,7 +207,7 @@ final class TreeEncodingNode: EncodingNode {
             if case .whole = entry.slot { continue }
             let list = try (entry.node as? TreeEncodingNode)?.document()
             if case .named(let name) = entry.slot {
-                if list == nil { leftOut[name] = .max } else { try output.builder.key(name) }
+                if list == nil { leftOut[.key(name)] = .max } else { try output.builder.key(name) }
             }
             if let list { try output.builder.append(list) }
         }

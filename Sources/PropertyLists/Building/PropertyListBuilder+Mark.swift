@@ -39,13 +39,14 @@ extension PropertyListBuilder {
     /// How many entries the open dictionary has so far, those of equal keys among them.
     package var openEntries: Int { frames.count > 0 ? keys.count - frames[frames.count - 1].firstKey : 0 }
 
-    /// Removes the entries of each name from among the open dictionary's first ones, as many as the number says.
-    package mutating func removeEntries(_ names: [String: Int]) {
+    /// Removes the entries of each key from among the open dictionary's first ones, as many as the number says. Keys are
+    /// told apart by their bytes.
+    package mutating func removeEntries(_ keysAndEnds: [PropertyListPath.Step: Int]) {
         guard frames.count > 0, slot == .key else { return }
         let first = frames[frames.count - 1].firstKey
         var kept = first
         for index in first..<keys.count {
-            if let end = names[text(of: keys[index])], index - first < end { continue }
+            if let end = keysAndEnds[.key(text(of: keys[index]))], index - first < end { continue }
             keys[kept] = keys[index]
             kept += 1
         }
