@@ -58,7 +58,6 @@ private final class SchemaTypes: DefaultsSchemaTypes {
 
     func read(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList? {
         guard let part = part(at: path) else { return stored }
-        if let known = part.type.knownProgramForm(stored), !known.isNull { return known }
         let value = try part.type.read(stored, at: path)
         guard value.isNull else { return value }
         return try part.defaultValue.map { try part.type.read($0, at: path) }

@@ -1,6 +1,8 @@
 import Foundation
 import KVCodable
 import Observation
+import PropertyLists
+import Synchronization
 import Testing
 
 private enum Theme: String, Codable { case light, dark }
@@ -30,6 +32,18 @@ private struct Settings {
         }
         set { withMutation(keyPath: \.volume) { storedVolume = newValue } }
     }
+}
+
+/// A type that counts how often it is decoded, and refuses.
+private struct Picky: Codable, Sendable {
+    static let calls = Atomic(0)
+
+    init(from decoder: any Decoder) throws {
+        Self.calls.add(1, ordering: .relaxed)
+        throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "refused"))
+    }
+
+    func encode(to encoder: any Encoder) throws {}
 }
 
 @Suite struct TypedTransactionTests {
@@ -148,6 +162,26 @@ private struct Settings {
         model.volume = 9
         #expect(told.all.count == 1)
         #expect(try store.decode(Int.self, forKey: "volume") == 9)
+    }
+
+    @Test("a program's own type is asked once for a value that it refuses, and the error has the key")
+    func asksOnce() throws {
+        let type = try TypeRegistry().register(Picky.self, as: "Picky")
+        try store.setStored(list("no"), at: ["key"])
+        let key = Array("key".utf8)
+        key.withUnsafeBufferPointer { key in
+            Picky.calls.store(0, ordering: .relaxed)
+            let read = #expect(throws: TypeError.self) { try store.value(forUTF8Key: key, as: type) }
+            #expect(read?.path == ["key"])
+            #expect(Picky.calls.load(ordering: .relaxed) == 1)
+            Picky.calls.store(0, ordering: .relaxed)
+            let written = #expect(throws: TypeError.self) {
+                try store.set(list("no"), forUTF8Key: key, as: type, options: .init(replaces: true))
+            }
+            #expect(written?.path == ["key"])
+            #expect(Picky.calls.load(ordering: .relaxed) == 1)
+        }
+        #expect(try store.stored(at: ["key"]) == list("no"))
     }
 
     @Test("a sequence of values throws when it is iterated over, and only then", .timeLimit(.minutes(1)))

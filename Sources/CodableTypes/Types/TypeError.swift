@@ -167,7 +167,7 @@ public struct TypeError: Error, Sendable, Hashable {
         return error
     }
 
-    func placed(below path: PropertyListPath) -> TypeError {
+    package func placed(below path: PropertyListPath) -> TypeError {
         var error = self
         error.path.steps.insert(contentsOf: path.steps, at: 0)
         return error
