@@ -3,7 +3,8 @@ internal import PropertyLists
 /// A value with changes laid over it: one of a document as it is, or a container some of whose values were replaced.
 ///
 /// An untouched value stays a view of the document it came from, so that ten thousand changes inside a large value copy
-/// it once, when it is asked for as a whole.
+/// it once, when it is asked for as a whole. ``PropertyList/setting(_:at:limits:)`` edits the document itself, and copies
+/// it for each change.
 enum Overlay {
     case whole(PropertyList)
     case edited(EditedContainer)
@@ -207,9 +208,7 @@ extension Overlay {
             throw PropertyListError(.pathMismatch, .expected("\(expected)", found: "\(kind)"), at: location())
         }
         if case .index(let index) = step, index < 0 || index > count {
-            throw PropertyListError(
-                .pathMismatch, .expected("an element of the array or the place behind the last", found: "none"),
-                at: location().appending(step))
+            throw PropertyListError.noElement(at: location().appending(step))
         }
         switch self {
         case .edited(let container): return container

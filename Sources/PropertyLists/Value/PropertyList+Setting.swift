@@ -57,7 +57,8 @@ extension PropertyList {
 /// One change inside a document: some nodes of it replaced by others, at most one key added or removed.
 ///
 /// The new document has the old nodes before the change, the new value's nodes, and the old nodes behind the change.
-/// Spans and distances are relative, so only the containers around the change have to be mended.
+/// Spans and distances are relative, so only the containers around the change have to be mended. Each splice copies the
+/// document once; many changes of a store wait in an overlay instead, over the document that they change.
 private struct Splice {
     private enum KeyChange {
         case none
@@ -124,12 +125,7 @@ private struct Splice {
         let header = start
         try expect(.array, at: path)
         let count = Int(document.nodes[header].count)
-        guard index >= 0, index <= count else {
-            // No index in the text: some languages count from 1.
-            throw PropertyListError(
-                .pathMismatch, .expected("an element of the array or the place behind the last", found: "none"),
-                at: path.appending(.index(index)))
-        }
+        guard index >= 0, index <= count else { throw .noElement(at: path.appending(.index(index))) }
         if index < count {
             start = document.element(index, ofArrayAt: header)
             oldSpan = document.nodes[start].span
