@@ -81,26 +81,26 @@ const char *kv_version(void);
  * Status and errors
  */
 
-/* What a call leaves behind that gave one of these:
+/* The state of memory and file after a call, by the status that it returned:
  *
- *   KV_OK               what it was asked for: in memory at once, on the disk
- *                       as the durability says.
- *   KV_ABSENT           everything as it was.
- *   KV_OUTCOME_UNKNOWN  a commit that has happened, or not, or that a power
- *                       failure may take back: what is stored decides, and the
- *                       store takes it up as soon as it can be told, and writes
- *                       nothing before that. Look before repeating.
+ *   KV_OK               the change is in memory at once, and on the disk when
+ *                       the durability says.
+ *   KV_ABSENT           nothing has changed.
+ *   KV_OUTCOME_UNKNOWN  the commit has happened, or not, or a power failure may
+ *                       take it back: the stored values decide. The store takes
+ *                       them up as soon as it can read them, and writes nothing
+ *                       before that. Look before repeating.
  *   KV_IO, KV_NO_SPACE, KV_ACCESS_DENIED, KV_READ_ONLY, KV_TIMED_OUT,
  *   KV_CORRUPT, KV_LIMIT_EXCEEDED, KV_INVALID_VALUE and KV_UNREACHABLE of a
  *   sync and a close
- *                       the file as it was; what was set stays in memory, and
- *                       is written with the next commit.
+ *                       the file has not changed; the values set stay in
+ *                       memory, and are written with the next commit.
  *   the same of a change with immediate durability, a transaction, an update
  *   and a compare-and-set
- *                       nothing of it, in memory or in the file: repeating it
- *                       is right.
+ *                       neither memory nor the file has any of the change:
+ *                       repeating it is right.
  *   any other, and any of a call that writes nothing
- *                       everything as it was, in memory and in the file.
+ *                       nothing has changed, in memory or in the file.
  */
 typedef enum kv_status {
   KV_OK = 0,
@@ -554,8 +554,8 @@ kv_status kv_type_declaration(const kv_type *type, kv_bytes *text,
 
 /* Gives the type of the value at a path inside a value of the type; the path
  * names keys as they are stored. A field's type has the field's default.
- * KV_ABSENT for a place of which the type says nothing: a key that a struct
- * does not declare, and what is in a scalar, in Any or in a Swift type.
+ * KV_ABSENT for a path of which the type says nothing: to a key that a struct
+ * does not declare, or into a scalar, Any or a Swift type.
  *
  * Example:
  *
@@ -615,6 +615,7 @@ kv_status kv_type_encode(const kv_type *type, const kv_tree *value,
  * Codec: bytes and files
  */
 
+/* The format of bytes or of a file, to read or to write. */
 typedef enum kv_format {
   KV_FORMAT_ANY = 0, /* to read: found from the content; to write: XML, and JSON
                         into a file whose name ends in .json */
@@ -709,6 +710,7 @@ kv_status kv_tree_unarchive(const kv_tree *tree, kv_str class_name_key,
  */
 typedef struct kv_store kv_store;
 
+/* The time at which the changes of a store reach the disk. */
 typedef enum kv_durability {
   /* On disk at most 100 ms later, at sync, close and exit. What cannot be
    * written at exit, since another program has the lock, is lost, with a line
@@ -891,7 +893,7 @@ typedef struct kv_store_options {
 
 /* A schema is the type of all that is read and written without one: gets, sets,
  * scalars, updates, transactions and watches do what they do with the type that
- * the schema has for the place. Paths name keys as they are stored. The whole
+ * the schema has for the path. Paths name keys as they are stored. The whole
  * store (no steps) is a dictionary of stored keys, each with its value as its
  * type shows it. What the schema says nothing of, such as a key that a struct
  * does not declare, is read and written as it is stored, and so is everything
@@ -930,10 +932,10 @@ kv_status kv_store_open(kv_str name, const kv_store_options *options,
 kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
                              kv_store **store, kv_error **error);
 
-/* Gives an array of strings, sorted: the names of the stores that are there for
- * kv_store_open() with the engine, whoever wrote them; none in memory, and none
- * of a server. Folders
- * that cannot be read are left out. */
+/* Gives an array of strings, sorted: the names of the stores that
+ * kv_store_open() finds with the engine, those of other programs among them;
+ * none in memory, and none of a server. Folders that cannot be read are left
+ * out. */
 kv_status kv_store_names(kv_engine engine, kv_tree **names, kv_error **error);
 
 /* Gives the path of the file of the store `name`, which need not be there;
@@ -1025,9 +1027,9 @@ kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
                           kv_error **error);
 
-/* Removes what the store's file has over the lower layers at the path, such as
- * over a default; KV_ABSENT when there was nothing. A part of a value becomes
- * what it is in the lower layers, or else by the schema's defaults. */
+/* Removes the value that the store's file has at the path over those of lower
+ * layers, such as a default; KV_ABSENT when there was none. A part of a value
+ * becomes that of the lower layers, or else of the schema's defaults. */
 kv_status kv_store_reset(kv_store *store, const kv_step *path, size_t steps,
                          kv_error **error);
 
@@ -1129,6 +1131,8 @@ kv_status kv_store_set_string(kv_store *store, const kv_step *path,
 
 /* ---- Layers: the first that has a value's top-level key wins */
 
+/* A layer of a store, from which a value comes. Layers are asked in the order
+ * of these numbers, but for those of a fleet, whose comment says where. */
 typedef enum kv_layer {
   KV_LAYER_MANAGED = 0,     /* locked by the administrator */
   KV_LAYER_ARGUMENTS = 1,   /* of the command line */
@@ -1369,6 +1373,7 @@ kv_status kv_store_migrate_archive(kv_store *store, const kv_step *path,
 
 /* ---- Watching: changes, told on the thread that pumps */
 
+/* The changes that a watch at a path reports. */
 typedef enum kv_scope {
   KV_SCOPE_VALUE = 0,   /* the value at the path, as a whole; the whole store
                            where it is empty, told with a path of no steps */

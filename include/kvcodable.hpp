@@ -60,9 +60,9 @@ namespace kvcodable {
 
 // ---- Errors and results
 
-// What a call could not do: a status of kvcodable.h, the whole message, and
-// what is in it: the path, such as "window.tags[2]", the file, and the line and
-// column of a text, which count from 1 and are 0 where it has none.
+// The error of a call: a status of kvcodable.h, the whole message, and the
+// message's parts: the path, such as "window.tags[2]", the file, and the line
+// and column of a text, which count from 1 and are 0 for an error without one.
 //
 // Example:
 //
@@ -196,7 +196,7 @@ inline result<bool> found(kv_status status, kv_error *problem) {
   return status == KV_OK;
 }
 
-// The error of a call on what was moved from.
+// The error of a call on an object that was moved from.
 inline error moved(const char *noun) {
   return error(KV_INVALID_ARGUMENT, std::string(noun) + " is NULL");
 }
@@ -359,7 +359,7 @@ class tree {
 // How a type is read and written, which a specialisation says for a type of the
 // program's own. The expression is a type of the type language that the stored
 // value is checked against first; "Any" takes everything. `read` gives nothing
-// for what it does not like.
+// for a value that it refuses.
 //
 // Example:
 //
@@ -482,7 +482,7 @@ struct value<std::string> {
   }
 };
 
-// To be written; what is read is a std::string. A null pointer is an error.
+// Types for writing: reading gives a std::string. A null pointer is an error.
 template <>
 struct value<std::string_view> : value<std::string> {};
 template <>
@@ -1029,8 +1029,9 @@ class store {
                   detail::text(found.author)}));
   }
 
-  // Removes what is over a default; moves a value to where there is none.
-  // Whether there was one.
+  // reset() removes the store's own value, so that a default shows again, and
+  // rename() moves a value to a path without one. Both give whether there was a
+  // value.
   outcome<bool> reset(const path &at) {
     kv_error *problem = nullptr;
     kv_status status = kv_store_reset(handle(), at.data(), at.size(), &problem);
@@ -1096,9 +1097,9 @@ class store {
     return detail::deliver<transaction>(transaction(begun->release()));
   }
 
-  // Calls `change` in a transaction, and commits; what it throws, and a `false`
-  // or an error that it returns, takes all of it back. Gives whether it was
-  // committed, or that error.
+  // Calls `change` in a transaction, and commits; an exception that it throws,
+  // and a `false` or an error that it returns, takes the whole transaction
+  // back. Gives whether the transaction was committed, or that error.
   template <class Change>
   outcome<bool> transact(Change change) {
     auto begun = start(0);
@@ -1182,8 +1183,8 @@ class store {
     kv_status status = kv_store_sync(handle(), &problem);
     return detail::deliver<void>(detail::done(status, problem));
   }
-  // Writes the changes and closes the handle; destroying it does that, too, and
-  // tells nobody of an error.
+  // Writes the changes and closes the handle; the destructor does that, too,
+  // and cannot report an error.
   outcome<void> close() {
     kv_error *problem = nullptr;
     kv_status status = kv_store_close(handle(), &problem);

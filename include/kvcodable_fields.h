@@ -28,8 +28,8 @@
  * most; none begins with that of another field of the table. A member whose
  * value is absent stays as it was: give it its default before reading. Values
  * are read as the type language reads them (a real with a whole value is an
- * integer, nothing else is converted), and errors say the path, and what was
- * expected and found there.
+ * integer, nothing else is converted), and an error names the path, the
+ * expected value and the one that was found.
  *
  * This header is outside the stability promise of kvcodable.h until it has
  * proved itself: it has a version of its own, KV_FIELDS_VERSION. Its functions
@@ -174,9 +174,9 @@ typedef struct kv_field {
     }                                                                          \
   }
 
-/* Reads the members from the store, all at one moment; what is absent has the
- * default of the store's schema, where that has one. Whatever fails, the struct
- * is as it was. KV_TYPE_MISMATCH for what the schema refuses, a value of
+/* Reads the members from the store, all at one moment; an absent value has the
+ * default of the store's schema, where that has one. An error leaves the struct
+ * unchanged. KV_TYPE_MISMATCH for a value that the schema refuses, one of
  * another type, a number that the member cannot hold, and a string or an array
  * that has no room in it; KV_INVALID_ARGUMENT for a table that does not fit its
  * struct. */
@@ -186,18 +186,19 @@ static inline kv_status kv_read_fields(const kv_store *store,
 
 /* The same from a tree, such as kv_read_file() gives, as it is stored. With a
  * type, which may be NULL, the tree is first checked as kv_type_decode() does:
- * ranges, enums and what else the table does not say. */
+ * ranges, enums and other rules that the table does not have. */
 static inline kv_status kv_tree_read_fields(const kv_tree *tree,
                                             const kv_type *type,
                                             const kv_field *fields,
                                             size_t count, void *values,
                                             kv_error **error);
 
-/* Writes the members that differ between `old`, what was read, and `values`, in
- * one transaction: what others have changed of the rest stays, and so does what
- * no field names. Where nothing differs nothing is done. `old` may be NULL: all
- * members that are there are written. Errors, and what they leave behind, are
- * those of kv_transaction_commit(); a store's schema checks each value then.
+/* Writes the members that differ between `old`, the struct as it was read, and
+ * `values`, in one transaction: other programs' changes of other members stay,
+ * and so do the keys that no field names. Without a difference nothing is done.
+ * `old` may be NULL: all members that are there are written. The errors, and
+ * the state after one, are those of kv_transaction_commit(); a store's schema
+ * checks each value then.
  * KV_INVALID_VALUE, with the path, for a string that is not UTF-8. */
 static inline kv_status kv_write_fields(kv_store *store, const kv_field *fields,
                                         size_t count, const void *old,
@@ -248,12 +249,12 @@ static inline char *kv_fields_declaration(const char *name,
                                           const void *defaults);
 
 /* ------------------------------------------------------------------------
- * What follows is for the functions above alone.
+ * The rest of this header is for the functions above alone.
  */
 
-/* Where a walk over a table stands: the path from the root, what is written to
- * (a transaction, or a tree at the first `start` steps of the path), and where
- * an error goes. */
+/* The state of a walk over a table: the path from the root, the target of
+ * writes (a transaction, or a tree at the first `start` steps of the path), and
+ * the caller's pointer for an error. */
 struct kv_fields_walk {
   kv_step path[KV_FIELD_DEPTH];
   size_t steps, start;
@@ -277,24 +278,24 @@ static inline void *kv_fields_memory(void *old, size_t size) {
   return memory;
 }
 
-/* Reports an error: its message is the words, the path, and what was found. */
+/* Reports an error: its message is the words, the path, and the value found. */
 static inline kv_status kv_fields_fail_with(struct kv_fields_walk *walk,
                                             kv_status status, const char *words,
                                             const char *found) {
-  kv_error *place;
+  kv_error *bare; /* has the path as text */
   kv_str path;
   char *text;
   size_t size;
   if (!walk->error) return status;
-  place = kv_error_new(status, kv_string(""), walk->path, walk->steps);
-  path = kv_error_path(place);
+  bare = kv_error_new(status, kv_string(""), walk->path, walk->steps);
+  path = kv_error_path(bare);
   size = strlen(words) + path.length + strlen(found) + 5;
   text = (char *)kv_fields_memory(NULL, size);
   snprintf(text, size, "%s%s%s%s", words, path.length ? " at " : "",
            path.length ? path.data : "", found);
   *walk->error = kv_error_new(status, kv_string(text), walk->path, walk->steps);
   free(text);
-  kv_error_free(place);
+  kv_error_free(bare);
   return status;
 }
 

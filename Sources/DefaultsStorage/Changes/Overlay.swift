@@ -3,7 +3,8 @@ internal import PropertyLists
 /// A value with changes laid over it: one of a document as it is, or a container some of whose values were replaced.
 ///
 /// An untouched value stays a view of the document it came from, so that ten thousand changes inside a large value copy
-/// it once, when it is asked for as a whole.
+/// it once, when it is asked for as a whole. ``PropertyList/setting(_:at:limits:)`` edits the document itself, and copies
+/// it for each change.
 enum Overlay {
     case whole(PropertyList)
     case edited(EditedContainer)
@@ -14,12 +15,12 @@ enum Overlay {
 /// `@unchecked Sendable`: changed only under the domain's lock, and no more once its delta is being committed.
 final class EditedContainer: @unchecked Sendable {
     /// The dictionary that the changes lie over; nil for a new one. Of no meaning for an array.
-    let base: PropertyList?
+    fileprivate let base: PropertyList?
     /// A dictionary's changes; nil for a key that was removed.
-    fileprivate(set) var changes = KeyTable<Overlay?>()
+    fileprivate var changes = KeyTable<Overlay?>()
     /// An array's elements.
-    fileprivate(set) var elements: [Overlay] = []
-    let kind: PropertyListKind
+    fileprivate var elements: [Overlay] = []
+    fileprivate let kind: PropertyListKind
 
     init(over base: PropertyList?) {
         kind = base?.kind ?? .dictionary
@@ -207,9 +208,7 @@ extension Overlay {
             throw PropertyListError(.pathMismatch, .expected("\(expected)", found: "\(kind)"), at: location())
         }
         if case .index(let index) = step, index < 0 || index > count {
-            throw PropertyListError(
-                .pathMismatch, .expected("an element of the array or the place behind the last", found: "none"),
-                at: location().appending(step))
+            throw PropertyListError.noElement(at: location().appending(step))
         }
         switch self {
         case .edited(let container): return container
@@ -246,4 +245,61 @@ extension PropertyListPath.Step {
 extension PropertyListLimits {
     /// The limits of a store's document.
     static var store: PropertyListLimits { PropertyListLimits() }
+}
+
+// MARK: - Building
+
+extension PropertyListBuilder {
+    /// Appends a value with its changes. Recursion is bounded by the depth limit, which the values keep.
+    fileprivate mutating func append(_ overlay: Overlay) throws(PropertyListError) {
+        switch overlay {
+        case .whole(let list): try append(list)
+        case .edited(let container):
+            if container.kind == .array {
+                try beginArray()
+                for element in container.elements { try append(element) }
+                try end()
+            } else {
+                try append(container.base, changedBy: container.changes)
+            }
+        }
+    }
+
+    /// Appends a dictionary with changes to it: both in the order of their keys, so that nothing has to be sorted.
+    mutating func append(
+        _ base: PropertyList?, changedBy changes: borrowing KeyTable<Overlay?>
+    ) throws(PropertyListError) {
+        try beginDictionary()
+        let order = changes.sortedIndices()
+        var next = order.startIndex
+        if let base {
+            for slot in base.document.keys(ofDictionaryAt: base.index) {
+                let key = base.document.nodes[slot]
+                let name = base.document.buffer(of: key)
+                var isReplaced = false
+                while next < order.endIndex {
+                    let comparison = changes.withKey(at: order[next]) { compareBytes($0, name) }
+                    if comparison > 0 { break }
+                    try append(changes, entry: order[next])
+                    next += 1
+                    isReplaced = comparison == 0
+                }
+                if isReplaced { continue }
+                try append(validKey: UnsafeRawBufferPointer(name))
+                try append(PropertyList(document: base.document, index: base.index + key.distance))
+            }
+        }
+        while next < order.endIndex {
+            try append(changes, entry: order[next])
+            next += 1
+        }
+        try end()
+    }
+
+    private mutating func append(_ changes: borrowing KeyTable<Overlay?>, entry index: Int) throws(PropertyListError) {
+        guard let overlay = changes[index] else { return }
+        // Not by `withKey`: a builder cannot be captured while it is changed.
+        try key(changes.key(at: index))
+        try append(overlay)
+    }
 }

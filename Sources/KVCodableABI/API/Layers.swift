@@ -64,7 +64,7 @@ internal import DefaultsStorage
 
 private func offset(_ member: PartialKeyPath<kv_origin>) -> Int { MemoryLayout<kv_origin>.offset(of: member) ?? 0 }
 
-/// What a server knows of a value.
+/// Fills in the members that describe a server's value: its store, revision and author.
 private func complete(_ origin: UnsafeMutablePointer<kv_origin>, _ found: DefaultsOrigin) throws {
     origin.pointee.store = kv_bytes(data: nil, length: 0)
     origin.pointee.author = kv_bytes(data: nil, length: 0)

@@ -1,3 +1,6 @@
+internal import DefaultsStorage
+internal import PropertyLists
+
 // KVCodableABI is the C API: a function for each declaration of kvcodable.h, in API's file of its section, which reads
 // its arguments (Arguments), calls the room that does the work, and turns that one's errors into a status (Failure).
 
@@ -22,5 +25,31 @@ enum Handle {
     static func take<Object: AnyObject>(_ handle: OpaquePointer?, as type: Object.Type) -> Object? {
         guard let handle else { return nil }
         return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).takeRetainedValue()
+    }
+}
+
+/// The object behind a `kv_tree`. Immutable.
+final class TreeHandle {
+    let list: PropertyList
+
+    init(_ list: PropertyList) {
+        self.list = list
+    }
+}
+
+func giveTree(_ list: PropertyList, _ result: UnsafeMutablePointer<OpaquePointer?>?) {
+    result?.pointee = Handle.give(TreeHandle(list))
+}
+
+func tree(_ handle: OpaquePointer?, _ name: String) throws(Failure) -> PropertyList {
+    try require(handle, TreeHandle.self, name).list
+}
+
+/// The object behind a `kv_transaction`. That of a `kv_store` is the `DefaultsStore` itself.
+final class TransactionHandle {
+    let transaction: DefaultsTransaction
+
+    init(_ transaction: DefaultsTransaction) {
+        self.transaction = transaction
     }
 }

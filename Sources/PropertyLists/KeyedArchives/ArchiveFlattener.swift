@@ -1,3 +1,6 @@
+internal import CKVCodable
+internal import FoundationEssentials
+
 /// Walks an archive from its top objects and writes the tree that they stand for, without recursion.
 ///
 /// An object inside itself is found by the marks of the objects that are open.
@@ -15,14 +18,14 @@ struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
         }
     }
 
-    let archive: KeyedArchive
+    private let archive: KeyedArchive
     private let options: KeyedArchiveOptions
-    let limits: PropertyListLimits
+    private let limits: PropertyListLimits
     var output: Output
     private var isOpen: [Bool]
     private var classes: [UInt32: KnownClass] = [:]
     /// The containers of the tree that are open, outermost first.
-    var frames: [ArchiveFrame] = []
+    private var frames: [ArchiveFrame] = []
 
     init(
         _ archive: KeyedArchive, _ options: KeyedArchiveOptions, _ limits: PropertyListLimits,
@@ -141,7 +144,233 @@ struct ArchiveFlattener<Output: ArchiveOutput & ~Copyable>: ~Copyable {
         return known
     }
 
-    func error(_ code: PropertyListError.Code, _ words: ErrorWords) -> PropertyListError {
+    private func error(_ code: PropertyListError.Code, _ words: ErrorWords) -> PropertyListError {
         PropertyListError(code, words)
+    }
+}
+
+/// The parts of objects, and the classes that take more than one part.
+extension ArchiveFlattener where Output: ~Copyable {
+    /// The value of a key, with a reference followed; nil where it is absent or nil.
+    private func part(_ object: PropertyList, _ key: String) throws(PropertyListError) -> PropertyList? {
+        guard let value = object[key], value.uid != 0 else { return nil }
+        guard let uid = value.uid else { return value }
+        guard let target = archive.object(uid), target.kind != .uid else {
+            throw error(.malformed, .expected("one of \(archive.count) objects as \(key)", found: "UID \(uid)"))
+        }
+        return target
+    }
+
+    /// The array of a key.
+    private func contents(of object: PropertyList, _ key: String) throws(PropertyListError) -> PropertyList {
+        let found = try part(object, key)
+        guard let found, found.kind == .array else { throw unexpected("an array", key, found) }
+        return found
+    }
+
+    /// The scalar of a key, which may itself be wrapped in an object of the same class, such as a mutable string.
+    private func scalar(
+        of object: PropertyList, _ key: String, _ kind: PropertyListKind
+    ) throws(PropertyListError) -> PropertyList {
+        var found = try part(object, key)
+        if let inner = found, inner.kind == .dictionary {
+            found = try part(inner, kind == .string ? "NS.string" : "NS.data")
+        }
+        guard let found, found.kind == kind else { throw unexpected("\(kind)", key, found) }
+        return found
+    }
+
+    private func unexpected(_ wanted: String, _ key: String, _ found: PropertyList?) -> PropertyListError {
+        error(.malformed, .expected("\(wanted) as \(key)", found: "\(found.map { "\($0.kind)" } ?? "nil")"))
+    }
+
+    private func pairs(of object: PropertyList) throws(PropertyListError) -> ArchiveFrame.Content {
+        let keys = try contents(of: object, "NS.keys")
+        let values = try contents(of: object, "NS.objects")
+        guard keys.count == values.count else {
+            throw error(
+                .malformed, .expected("as many NS.objects as NS.keys", found: "\(values.count) and \(keys.count)"))
+        }
+        return .pairs(keys: keys.elements, values: values.elements)
+    }
+
+    /// `NS.object.0`, `NS.object.1` and so on; or `NS.objects`, as newer systems write.
+    private func orderedSet(_ object: PropertyList) throws(PropertyListError) -> ArchiveFrame.Content {
+        guard object["NS.objects"] != nil else { return .numbered(object) }
+        return .elements(try contents(of: object, "NS.objects").elements)
+    }
+
+    /// However large a count is, the budget ends the walk.
+    private func countedSet(_ object: PropertyList) throws(PropertyListError) -> ArchiveFrame.Content {
+        let count = try part(object, "NS.count")
+        guard let number = count?.integer, number >= 0 else { throw unexpected("a count", "NS.count", count) }
+        return .counted(object, next: 0, count: number, left: 0)
+    }
+
+    private mutating func date(_ object: PropertyList) throws(PropertyListError) {
+        let time = try part(object, "NS.time")
+        guard let seconds = time?.number, seconds.isFinite else { throw unexpected("seconds", "NS.time", time) }
+        try output.append(date: seconds)
+    }
+
+    private mutating func uuid(_ object: PropertyList) throws(PropertyListError) {
+        let bytes = try scalar(of: object, "NS.uuidbytes", .data).data ?? []
+        guard bytes.count == 16 else {
+            throw error(.malformed, .expected("16 bytes as NS.uuidbytes", found: "\(bytes.count)"))
+        }
+        var text = ""
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { text += "-" }
+            text += (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+        try output.append(string: text)
+    }
+
+    /// The absolute text of a URL: `NS.relative`, relative to `NS.base`.
+    private func url(_ object: PropertyList, depth: Int = 0) throws(PropertyListError) -> String {
+        let relative = try scalar(of: object, "NS.relative", .string).string ?? ""
+        guard let base = try part(object, "NS.base") else { return relative }
+        guard base.kind == .dictionary || base.kind == .string else { throw unexpected("a URL", "NS.base", base) }
+        guard depth < 16 else {
+            throw error(.malformed, .expected("a URL as NS.base", found: "a chain of more than 16"))
+        }
+        let baseText: String
+        if let text = base.string { baseText = text } else { baseText = try url(base, depth: depth + 1) }
+        return URL(string: relative, relativeTo: URL(string: baseText))?.absoluteString ?? relative
+    }
+}
+
+// MARK: - The open containers
+
+/// A container of the tree that is being written, and the source of its values.
+private struct ArchiveFrame {
+    enum Content {
+        case elements(PropertyList.Elements)
+        /// The entries of an object from key `next` on; its class may be left out.
+        case entries(PropertyList, next: Int, hidesClass: Bool)
+        /// Keys and values in two arrays of the same length.
+        case pairs(keys: PropertyList.Elements, values: PropertyList.Elements)
+        /// `NS.object.0`, `NS.object.1` and so on.
+        case numbered(PropertyList)
+        /// `NS.object0`, as often as `NS.count0` says, and so on: `count` different ones, of which `next` is the next.
+        case counted(PropertyList, next: Int64, count: Int64, left: Int64)
+
+        var isArray: Bool {
+            switch self {
+            case .elements, .numbered, .counted: true
+            case .entries, .pairs: false
+            }
+        }
+    }
+
+    var content: Content
+    /// The UID of the object that becomes this container; 0 for none.
+    let uid: UInt32
+    /// Elements written so far.
+    var index = 0
+    /// The key of the value that is being written; nil before the first, and in arrays.
+    var key: PropertyListPath.Step?
+
+    init(content: Content, uid: UInt32) {
+        self.content = content
+        self.uid = uid
+    }
+
+    /// The step to the value that is being written.
+    var step: PropertyListPath.Step? { content.isArray && index > 0 ? .index(index - 1) : key }
+}
+
+extension ArchiveFlattener where Output: ~Copyable {
+    /// The next value of the innermost container, after its key has been written; nil at the end.
+    private mutating func next() throws(PropertyListError) -> PropertyList? {
+        let top = frames.count - 1
+        frames[top].key = nil
+        switch frames[top].content {
+        case .elements(var elements):
+            guard let value = elements.next() else { return nil }
+            frames[top].content = .elements(elements)
+            frames[top].index += 1
+            return value
+        case .entries(let object, let next, let hidesClass): return try nextEntry(of: object, from: next, hidesClass)
+        case .pairs(var keys, var values):
+            guard let key = keys.next(), let value = values.next() else { return nil }
+            frames[top].content = .pairs(keys: keys, values: values)
+            try self.key(key)
+            return value
+        case .numbered(let object):
+            guard let value = object["NS.object.\(frames[top].index)"] else { return nil }
+            frames[top].index += 1
+            return value
+        case .counted(let object, let next, let count, let left):
+            return try nextCounted(of: object, next, count, left)
+        }
+    }
+
+    /// The next entry whose value is not nil.
+    private mutating func nextEntry(
+        of object: PropertyList, from next: Int, _ hidesClass: Bool
+    ) throws(PropertyListError) -> PropertyList? {
+        let document = object.document
+        let slots = document.keys(ofDictionaryAt: object.index)
+        for slot in slots.dropFirst(next) {
+            let key = document.nodes[slot]
+            let value = PropertyList(document: document, index: object.index + key.distance)
+            let name = document.buffer(of: key)
+            if value.uid == 0 || hidesClass && name.elementsEqual("$class".utf8) { continue }
+            let top = frames.count - 1
+            frames[top].content = .entries(object, next: slot - slots.lowerBound + 1, hidesClass: hidesClass)
+            frames[top].key = .key(String(decoding: name, as: UTF8.self))
+            try output.key(UnsafeRawBufferPointer(name))
+            return value
+        }
+        return nil
+    }
+
+    private mutating func nextCounted(
+        of object: PropertyList, _ start: Int64, _ count: Int64, _ left: Int64
+    ) throws(PropertyListError) -> PropertyList? {
+        var (next, left) = (start, left)
+        while left == 0 {
+            guard next < count else { return nil }
+            let times = try part(object, "NS.count\(next)")
+            guard let number = times?.integer, number >= 0 else {
+                throw unexpected("a count", "NS.count\(next)", times)
+            }
+            let budget = limits.nodeBudget(for: archive.nodeCount)
+            guard number <= budget else {
+                throw error(.limitExceeded, "Shared objects grow to more than \(budget) nodes")
+            }
+            (next, left) = (next + 1, number)
+        }
+        let name = "NS.object\(next - 1)"
+        guard let value = object[name] else { throw unexpected("an object", name, nil) }
+        let top = frames.count - 1
+        frames[top].content = .counted(object, next: next, count: count, left: left - 1)
+        frames[top].index += 1
+        return value
+    }
+
+    /// Writes a key: a string, a URL's text, or an integer's digits.
+    private mutating func key(_ key: PropertyList) throws(PropertyListError) {
+        var found: PropertyList? = key
+        if let uid = key.uid { found = archive.object(uid) }
+        let top = frames.count - 1
+        if let inner = found, inner.kind == .dictionary {
+            if inner["NS.relative"] != nil { return try self.key(try url(inner), of: top) }
+            found = try part(inner, "NS.string")
+        }
+        if let text = found, text.kind == .string {
+            frames[top].key = .key(text.string ?? "")
+            return try output.key(UnsafeRawBufferPointer(text.document.buffer(of: text.node)))
+        }
+        guard let number = found?.integer else {
+            throw error(.invalidValue, .expected("String as a key", found: "\(found.map { "\($0.kind)" } ?? "nil")"))
+        }
+        try self.key(String(number), of: top)
+    }
+
+    private mutating func key(_ text: String, of frame: Int) throws(PropertyListError) {
+        frames[frame].key = .key(text)
+        try text.withBytes { bytes throws(PropertyListError) in try output.key(bytes) }
     }
 }

@@ -75,6 +75,12 @@ public struct PropertyListError: Error, Sendable, Hashable {
         self.location = location
     }
 
+    /// The error of an index that no element of an array has. The text has no index: some languages count from 1.
+    package static func noElement(at path: PropertyListPath) -> PropertyListError {
+        PropertyListError(
+            .pathMismatch, .expected("an element of the array or the place behind the last", found: "none"), at: path)
+    }
+
     /// What was expected and what was found, without path and location. A message that is set stays one piece.
     public var message: String {
         get { words.description }

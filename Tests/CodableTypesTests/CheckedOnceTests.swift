@@ -4,7 +4,7 @@ import Testing
 
 @testable import CodableTypes
 
-@Suite("What was found out once") struct MemoTests {
+@Suite("A value is checked against a type once") struct CheckedOnceTests {
     private static let text = """
         struct Plain { id: Int; name: String }
         struct Renamed { id: Int @key(i); name: String = "none"; level: Level = high }
