@@ -209,3 +209,52 @@ describe("memory does not grow by", function()
     end
   end
 end)
+
+-- Values of which the module's buffers take 32 MB and more.
+local large = {
+  ["text"] = function() return { string.rep("x", 2 ^ 26) } end,
+  ["elements"] = function()
+    local list = {}
+    for i = 1, 2 ^ 21 do list[i] = i end
+    return list
+  end,
+}
+
+describe("memory is given back of much", function()
+  support.in_folder(before_each, after_each, function(_, path)
+    store = assert(kv.open_file(path, { engine = "memory" }))
+    return store
+  end)
+
+  --- Whether the process is no larger after the call than before it, but for
+  --- what allocators keep.
+  local function is_given_back(make, call)
+    for _ = 1, 2 do collectgarbage() end
+    local before = resident()
+    call(make())
+    for _ = 1, 2 do collectgarbage() end
+    local more = resident() - before
+    assert(more < 8000000, more .. " bytes more")
+  end
+
+  for what, make in pairs(large) do
+    if not is_sanitized then
+      it(what .. " that was set", function()
+        is_given_back(make, function(value)
+          store:set("x", value)
+          store:remove "x"
+        end)
+      end)
+
+      it(what .. " that was refused", function()
+        is_given_back(make, function(value)
+          local problem = support.failure(store.set, store, "x",
+            { value, print })
+          assert.equal("invalid_value", problem.code)
+          problem = support.failure(store.set, store, "x", value, "Int")
+          assert.equal("type_mismatch", problem.code)
+        end)
+      end)
+    end
+  end
+end)

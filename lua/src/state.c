@@ -108,13 +108,13 @@ size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
   return kvl_keep(L, state, tree, kvl_free_tree);
 }
 
-static void free_text(void *data) {
+void kvl_free_text(void *data) {
   kv_bytes text = {(char *)data, 0};
   kv_bytes_free(&text);
 }
 
 void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes) {
-  size_t slot = kvl_keep_more(L, state, bytes->data, free_text);
+  size_t slot = kvl_keep_more(L, state, bytes->data, kvl_free_text);
   lua_pushlstring(L, bytes->data, bytes->length);
   kvl_drop(state, slot);
 }

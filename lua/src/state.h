@@ -115,6 +115,7 @@ size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
                      kvl_free free_object);
 void kvl_drop(kvl_state *state, size_t slot);
 void kvl_free_tree(void *tree); /* a kvl_free */
+void kvl_free_text(void *data); /* a kvl_free, of the data of kv_bytes */
 size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 
 /* Pushes the bytes as a string. Takes them, also when it raises. */

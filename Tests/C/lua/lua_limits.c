@@ -636,6 +636,21 @@ static void check_watched_stores(const kv_store *store) {
             "s:set('a', entries(12, 2))\n"
             "return pumped() == 1 and told[1][1] == 'a'"),
       "and so are the places of many");
+  CHECK_NAMED(
+      holds(L,
+            "local tenth = kv.int:convert {\n"
+            "  decode = function(n) return n / 10 end,\n"
+            "  encode = function(n) return n * 10 end,\n"
+            "}\n"
+            "local t = kv.open_file('tenths', { engine = 'memory',\n"
+            "  schema = kv.dictionary_of(tenth) })\n"
+            "t:watch({}, note)\n"
+            "t:transaction(function(tx)\n"
+            "  for i = 1, 60 do tx:set('e' .. i, i) end\n"
+            "end)\n"
+            "assert(pumped() == 1 and #told[1][1] == 0)\n"
+            "return told[1][2].e3 == 3 and t:get {}.e3 == 3"),
+      "the whole store is told as its schema converts it");
   lua_close(L);
 }
 

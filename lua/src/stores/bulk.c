@@ -54,11 +54,22 @@ static int store_file(lua_State *L) {
   return 1;
 }
 
-static void set_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes,
-                      const char *name) {
-  if (!bytes->data) return;
-  kvl_push_bytes(L, state, bytes);
+static void set_text(lua_State *L, const kv_bytes *text, const char *name) {
+  if (!text->data) return;
+  lua_pushlstring(L, text->data, text->length);
   lua_setfield(L, -2, name);
+}
+
+/* Sets the origin's texts in the table on top. Takes them: there is room to
+ * keep the three. */
+static void set_texts(lua_State *L, kvl_state *state, const kv_origin *origin) {
+  size_t slot = kvl_keep(L, state, origin->file.data, kvl_free_text);
+  kvl_keep_more(L, state, origin->store.data, kvl_free_text);
+  kvl_keep_more(L, state, origin->author.data, kvl_free_text);
+  set_text(L, &origin->file, "file");
+  set_text(L, &origin->store, "store");
+  set_text(L, &origin->author, "author");
+  kvl_drop(state, slot);
 }
 
 /* The number of a layer of which there are several, under its name. */
@@ -82,6 +93,8 @@ static int store_origin(lua_State *L) {
   kv_store *store = kvl_check_store(L);
   kvl_full_path(L, 2, &path);
   lua_newtable(L);
+  if (!kvl_grow(&state->kept, 3, sizeof(kvl_kept)))
+    return luaL_error(L, "not enough memory");
   kv_status status =
       kv_store_origin(store, path.steps, path.count, &origin, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
@@ -92,9 +105,7 @@ static int store_origin(lua_State *L) {
     kv_bytes_free(&origin.author);
   }
   int64_t revision = origin.revision;
-  set_bytes(L, state, &origin.file, "file");
-  set_bytes(L, state, &origin.store, "store");
-  set_bytes(L, state, &origin.author, "author");
+  set_texts(L, state, &origin);
   lua_pushstring(L, layers[origin.layer]);
   lua_setfield(L, -2, "layer");
   set_index(L, &origin);

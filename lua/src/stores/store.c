@@ -141,10 +141,12 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
     kvl_check_writable(L, state, session->store, path);
     if (!kvl_to_nodes(L, state, value, path)) lua_error(L);
     kvl_settle(state, session, path, type);
-    return kv_store_set_nodes(session->store, path->steps, path->count,
-                              state->nodes.data, state->nodes.count,
-                              state->bytes.data, state->bytes.count, type,
-                              flags, dropped, error);
+    kv_status status = kv_store_set_nodes(
+        session->store, path->steps, path->count, state->nodes.data,
+        state->nodes.count, state->bytes.data, state->bytes.count, type, flags,
+        dropped, error);
+    kvl_trim(state);
+    return status;
   }
   if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
   if (!kvl_to_nodes(L, state, value, path)) lua_error(L);

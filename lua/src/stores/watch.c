@@ -391,6 +391,11 @@ static void push_everything(lua_State *L, kvl_state *state, int handle) {
   kv_view view;
   if (kv_tree_view(tree, &view) == KV_OK) count_told(state, view.node);
   kvl_push_tree(L, state, tree);
+  if (((const kvl_handle *)lua_touserdata(L, handle))->converts) {
+    kvl_path root;
+    kvl_clear_path(&root);
+    kvl_decode_by_schema(L, handle, &root);
+  }
 }
 
 /* Pushes the arguments of a change: the path, the new value and the old one. */

@@ -217,12 +217,12 @@ static int encode(lua_State *L) {
   kv_tree *tree = to_stored(L, state, 1, &type, &format);
   if (!tree) return kvl_return_failure(L);
   kv_status status = encode_tree(type, &tree, &error);
-  if (status == KV_OK && !may_write_tree(L, state, format, tree)) {
-    kv_tree_free(tree);
-    return kvl_return_failure(L);
-  }
-  if (status == KV_OK) status = kv_encode(tree, format, NULL, &bytes, &error);
-  kv_tree_free(tree);
+  if (status != KV_OK) return kvl_return_error(L, state, status, error);
+  size_t slot = kvl_keep_tree(L, state, tree);
+  int may_write = may_write_tree(L, state, format, tree);
+  if (may_write) status = kv_encode(tree, format, NULL, &bytes, &error);
+  kvl_drop(state, slot);
+  if (!may_write) return kvl_return_failure(L);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   kvl_push_bytes(L, state, &bytes);
   return 1;

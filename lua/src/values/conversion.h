@@ -41,6 +41,10 @@ enum { KVL_FREE_LEVELS = 2, KVL_SLOTS = 8 };
 int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
                  const kvl_path *path);
 
+/* Frees the state's buffers that have become large, when the value in them is
+ * stored: the next may be small. */
+void kvl_trim(kvl_state *state);
+
 /* The same as a tree, of what kvl_to_nodes() has written. NULL with the error
  * object on the stack. */
 kv_tree *kvl_written_tree(lua_State *L, kvl_state *state, const kvl_path *path);

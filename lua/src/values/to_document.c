@@ -416,16 +416,23 @@ int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
   if (write_value(&walk, lua_absindex(L, index), NULL)) return 1;
   lua_settop(L, top);
   push_failure(&walk, path);
+  kvl_trim(state);
   return 0;
 }
 
-/* Frees a buffer that has become large: the next value may be small, and the
- * tree of this one takes as much again. */
 static void trim(kvl_buffer *buffer, size_t size) {
   enum { KEPT = 1 << 20 };
   if (buffer->capacity <= KEPT / size) return;
   free(buffer->data);
   memset(buffer, 0, sizeof *buffer);
+}
+
+void kvl_trim(kvl_state *state) {
+  trim(&state->nodes, sizeof(kv_node));
+  trim(&state->wholes, sizeof(size_t));
+  trim(&state->keys, sizeof(kv_node));
+  trim(&state->bytes, 1);
+  trim(&state->steps, sizeof(kv_step));
 }
 
 kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
@@ -441,8 +448,7 @@ kv_tree *kvl_written_tree(lua_State *L, kvl_state *state,
   kv_status status = kv_tree_from_nodes(
       (kv_node *)state->nodes.data, state->nodes.count,
       (char *)state->bytes.data, state->bytes.count, &tree, &error);
-  trim(&state->nodes, sizeof(kv_node));
-  trim(&state->bytes, 1);
+  kvl_trim(state);
   if (status == KV_OK) return tree;
   if (path) {
     kv_error *inner = error;
