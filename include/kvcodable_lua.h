@@ -89,8 +89,8 @@ typedef struct kv_lua_options {
    * and 64 MB, whatever is set here.
    *
    * What the state's watches are told of in one pump is within the limits
-   * together, without a policy, too: a place counts the steps of its path below
-   * the watch's own, two values, and the bytes of the keys; a key that a watch
+   * together, without a policy, too: a path counts its steps below the
+   * watch's own, two values, and the bytes of the keys; a key that a watch
    * of everything is told of counts with both of its values. A watch with more
    * is told of one change, at its own path, with the whole values; one of
    * everything with the present values alone, and where the limits hold also

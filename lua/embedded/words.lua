@@ -78,8 +78,8 @@ local function in_words(problem, description)
   local from, to =
     string.find(problem.message, " at " .. path_text(problem.path), 1, true)
   if not from or #problem.path == 0 then return problem end
-  local place = #steps > 0 and " at " .. path_text(steps) or ""
-  problem.message = string.sub(problem.message, 1, from - 1) .. place
+  local where = #steps > 0 and " at " .. path_text(steps) or ""
+  problem.message = string.sub(problem.message, 1, from - 1) .. where
     .. string.sub(problem.message, to + 1)
   problem.path = steps
   return problem

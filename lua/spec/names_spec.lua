@@ -13,7 +13,7 @@ describe("a method that there is not", function()
     { "gte", "get" }, { "Get", "get" }, { "sett", "set" },
     { "upadte", "update" }, { "transacton", "transaction" },
     { "remvoe", "remove" }, { "bool_forkey", "bool_for_key" },
-    { "synch", "sync" }, { "bet", "get" },
+    { "synch", "sync" }, { "bet", "get" }, { "WATHC", "watch" },
     -- Each is nearer to one of two that are near enough.
     { "umport", "import" }, { "uxport", "export" },
     { "volume" }, { "ui" }, { "x" }, { "" }, { ("long"):rep(100) },

@@ -59,8 +59,9 @@ static size_t distance(const char *left, size_t rows, const char *right,
       int differs = letter(left[row - 1]) != letter(right[column - 1]);
       line[column] = least(least(old[column], line[column - 1]) + 1,
                            old[column - 1] + (size_t)differs);
-      if (row > 1 && column > 1 && left[row - 1] == right[column - 2] &&
-          left[row - 2] == right[column - 1])
+      if (row > 1 && column > 1 &&
+          letter(left[row - 1]) == letter(right[column - 2]) &&
+          letter(left[row - 2]) == letter(right[column - 1]))
         line[column] = least(line[column], older[column - 2] + 1);
     }
   }
@@ -68,7 +69,8 @@ static size_t distance(const char *left, size_t rows, const char *right,
 }
 
 /* Pushes the method in the table at 1 that was most likely meant, or nil: at
- * most a third of the name differs. */
+ * most a third of the name differs. CloseNames in Swift says why this search is
+ * the module's own. */
 static void push_closest(lua_State *L, const char *given, size_t length) {
   size_t best = SIZE_MAX;
   lua_pushnil(L); /* the method found */

@@ -127,7 +127,7 @@ static void begin_object(lua_State *L, kv_status status) {
 
 static void free_error(void *error) { kv_error_free((kv_error *)error); }
 
-static void add_places(lua_State *L, const kv_error *error) {
+static void add_positions(lua_State *L, const kv_error *error) {
   int64_t line, column;
   if (kv_error_position(error, &line, &column) == KV_OK) {
     lua_pushinteger(L, line);
@@ -192,7 +192,7 @@ void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "path");
-  add_places(L, error);
+  add_positions(L, error);
   kvl_drop(state, slot);
 }
 

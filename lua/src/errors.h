@@ -11,7 +11,8 @@ void kvl_open_errors(lua_State *L);
 void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
                     kv_error *error);
 
-/* The same for the handle at `handle`, if one is there. */
+/* Pushes the error object of a kv_error about the handle at `handle`, if one is
+ * there. Takes the error. */
 void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
                        kv_status status, kv_error *error);
 
@@ -21,8 +22,8 @@ void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
 void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,
                       size_t count, const char *expected, const char *found);
 
-/* The same with the words for the failed action, the path, and a message about
- * it. */
+/* Pushes the error object of a failed action: the words for it, the path, and a
+ * message about it. */
 void kvl_push_complaint(lua_State *L, kv_status status, const kv_step *steps,
                         size_t count, const char *what, const char *why);
 
@@ -39,7 +40,7 @@ int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
 /* Leaves nil and the error object on top, as io.open does. */
 int kvl_return_failure(lua_State *L);
 
-/* The same for a kv_error. Takes it. */
+/* Leaves nil and the error object of a kv_error on top. Takes the error. */
 int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
                      kv_error *error);
 

@@ -184,7 +184,7 @@ static kv_status protect(lua_State *L, lua_CFunction body, Call *call,
   return fail(KV_LIMIT_EXCEEDED, "not enough memory", error);
 }
 
-/* The same for bodies that need the module; the call's state is set. */
+/* Runs a body that needs the module; the call's state is set. */
 static kv_status protect_open(lua_State *L, lua_CFunction body, Call *call,
                               int index, int results, kv_error **error) {
   if (error) *error = NULL;

@@ -8,7 +8,7 @@
 /// print(names.closest(to: "volme") ?? "none")  // volume
 /// ```
 ///
-/// The Lua module has a search of its own for the names of methods (`lua/src/options.c`): it knows the headers alone,
+/// The Lua module has a search of its own for the names of methods (`lua/src/classes.c`): it knows the headers alone,
 /// and a function in the contract for it would serve no other program.
 public struct CloseNames: Sendable {
     private struct Name {

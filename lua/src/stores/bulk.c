@@ -180,8 +180,8 @@ static int may_encode(lua_State *L, const kvl_state *state, kv_format format,
   return 0;
 }
 
-/* The same of what the store exports. As text it may be many times as large as
- * the store, whose own limits count what its file takes. */
+/* Whether what the store exports is within those limits. As text it may be many
+ * times as large as the store, whose own limits count what its file takes. */
 static int may_export(lua_State *L, kvl_state *state, const kv_store *store,
                       kv_format format) {
   kv_tree *tree = NULL;

@@ -48,7 +48,7 @@ static inline kvl_handle *kvl_check_session(lua_State *L) {
  * takes the store last. */
 kv_store *kvl_check_store(lua_State *L);
 
-/* The same of a handle that is no part. Raises. */
+/* The store of kvl_check_store(), of a handle that is no part. Raises. */
 kv_store *kvl_check_whole(lua_State *L);
 
 /* ---- Values */

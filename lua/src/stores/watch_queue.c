@@ -300,7 +300,7 @@ static void begin(Noting *noting, kvl_watch_queue *queue,
 
 /* Notes the paths below a key at which its values differ, beside these, which
  * are `size`. */
-static void note_places(Noting *noting, kvl_size size) {
+static void note_paths(Noting *noting, kvl_size size) {
   kvl_watch_queue *queue = noting->queue;
   size_t waiting = queue->notes.count;
   noting->is_measuring = 1;
@@ -332,7 +332,7 @@ static void note_key(kvl_watch_queue *queue, const kv_step *key,
   noting.steps[noting.count++] = *key;
   noting.bytes = key->key.length;
   if (queue->levels > 1)
-    note_places(&noting, size);
+    note_paths(&noting, size);
   else if (!note_counted(&noting, noting.old_value.node, noting.new_value.node,
                          size))
     queue->lost = 1;

@@ -112,9 +112,9 @@ int kvl_shares_source(const kvl_watch_queue *queue) {
 void kvl_leave_source(kvl_watch_queue *queue) {
   kvl_source *source = queue->source;
   if (!source) return;
-  kvl_watch_queue **place = &source->queues;
-  while (*place != queue) place = &(*place)->next;
-  *place = queue->next;
+  kvl_watch_queue **watching = &source->queues;
+  while (*watching != queue) watching = &(*watching)->next;
+  *watching = queue->next;
   queue->source = NULL;
   if (source->queues) return;
   kvl_source **link = &queue->state->sources;

@@ -45,7 +45,7 @@ int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
  * stored: the next may be small. */
 void kvl_trim(kvl_state *state);
 
-/* The same as a tree, of what kvl_to_nodes() has written. NULL with the error
+/* Gives the value that kvl_to_nodes() has written as a tree. NULL with the error
  * object on the stack. */
 kv_tree *kvl_written_tree(lua_State *L, kvl_state *state, const kvl_path *path);
 
@@ -54,7 +54,7 @@ kv_tree *kvl_written_tree(lua_State *L, kvl_state *state, const kvl_path *path);
 kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
                       const kvl_path *path);
 
-/* The same, but raises the error. */
+/* Gives a tree of the Lua value, as kvl_try_tree() does; raises the error. */
 kv_tree *kvl_to_tree(lua_State *L, kvl_state *state, int index,
                      const kvl_path *path);
 
@@ -108,8 +108,8 @@ const kv_type *kvl_check_type(lua_State *L, kvl_state *state, int index,
 kv_status kvl_push_published(lua_State *L, kv_str name, const kv_type **found,
                              kv_error **error);
 
-/* The same, with names looked up in the scope at `scope` before this Lua
- * state's. */
+/* Gives the type at `index`, as kvl_check_type() does, with names looked up in
+ * the scope at `scope` before this Lua state's. */
 const kv_type *kvl_check_type_in(lua_State *L, kvl_state *state, int index,
                                  int scope, int *converts);
 
@@ -128,7 +128,7 @@ void kvl_push_scope(lua_State *L, int names);
 void kvl_convert_decoded(lua_State *L, int type, int context, int path_index);
 void kvl_convert_encoded(lua_State *L, int type, int context, int path_index);
 
-/* The same for functions that give nil and an error: 0 with that error on top
+/* Convert for functions that give nil and an error: 0 with that error on top
  * where a converter raised a text. Any other error is raised on. */
 int kvl_try_decoded(lua_State *L, int type, int context);
 int kvl_try_encoded(lua_State *L, int type, int context);
@@ -138,8 +138,9 @@ int kvl_try_encoded(lua_State *L, int type, int context);
  * path's strings stay where they are. Raises. */
 void kvl_decode_by_schema(lua_State *L, int handle, kvl_path *path);
 
-/* The same by the path of the argument at `index`, below a handle at 1; also of
- * a value that is to be stored. */
+/* Has the converters of the schema change the value on top by the path of the
+ * argument at `index`, below a handle at 1: one that was read, or one that is to
+ * be stored. */
 void kvl_convert_by_schema(lua_State *L, int index, int is_decoding);
 
 #endif

@@ -77,7 +77,7 @@ static kvl_size write_description(lua_State *L, kvl_state *state) {
   return (kvl_size){state->nodes.count, state->bytes.count};
 }
 
-/* The same, counted for a type. */
+/* Writes the description at 1, counted for a type; gives its size. Raises. */
 static kvl_size count_description(lua_State *L, kvl_state *state) {
   kvl_size size = write_description(L, state);
   state->described.nodes += size.nodes;
