@@ -199,4 +199,6 @@ extension DefaultsTransaction {
     }
 }
 
-private func pathOf(_ key: UnsafeBufferPointer<UInt8>) -> PropertyListPath { [.key(String(decoding: key, as: UTF8.self))] }
+private func pathOf(_ key: UnsafeBufferPointer<UInt8>) -> PropertyListPath {
+    [.key(String(decoding: key, as: UTF8.self))]
+}
