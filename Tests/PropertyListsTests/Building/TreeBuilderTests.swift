@@ -235,6 +235,11 @@ import Testing
         #expect(
             error {
                 try $0.beginDictionary()
+                try $0.append(PropertyList.emptyDictionary)
+            } == "a value where a key is expected")
+        #expect(
+            error {
+                try $0.beginDictionary()
                 try $0.key("a")
                 try $0.key("b")
             } == "a key where a value is expected")
