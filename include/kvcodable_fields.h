@@ -130,7 +130,7 @@ typedef struct kv_field {
  * changes the elements that differ and leaves the others as they are stored.
  * Where the struct's array became longer or shorter, an element that is equal to
  * an old one stays as that one is stored. Where another program has made the
- * stored array longer or shorter, no place tells which is which: the struct's
+ * stored array longer or shorter, no index tells which is which: the struct's
  * takes its place, and an element that reads as a stored one stays as that. */
 #define KV_FIELD_ARRAY(type, member, count, kind, ...)                \
   {                                                                   \
@@ -947,7 +947,7 @@ static inline kv_status kv_fields_write(struct kv_fields_walk *walk,
                                         const char *old, const char *values);
 
 /* Which of the old elements element `index` of the new array is: one that is
- * equal and has moved, or the one at its place, where that has not; the number
+ * equal and has moved, or the one at its index, where that has not; the number
  * of the old ones for none. */
 static inline size_t kv_fields_origin(const kv_field *field, const char *old,
                                       const char *values, size_t index) {

@@ -84,7 +84,7 @@ private struct Told: Equatable, CustomStringConvertible {
 }
 
 /// Errors of a typed access say where in the store, and not only where in the value.
-@Suite struct ErrorPlaceTests {
+@Suite struct ErrorPathTests {
     let store: DefaultsStore
 
     init() throws { store = try memoryStore() }
