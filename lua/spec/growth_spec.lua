@@ -49,6 +49,9 @@ local cases = {
   ["reading a part"] = { 20000, function()
     return store:at("table"):get "inner"
   end },
+  ["asking for an origin"] = { 20000, function()
+    return store:origin "number"
+  end },
   ["counting keys"] = { 20000, function() return #store end },
   ["counting elements"] = { 120000, function()
     return #part

@@ -113,6 +113,10 @@ size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
 /* The same while another object is kept. */
 size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
                      kvl_free free_object);
+
+/* Makes room to keep `count` objects more, which then raises nothing. Raises
+ * for lack of memory. */
+void kvl_reserve_kept(lua_State *L, kvl_state *state, size_t count);
 void kvl_drop(kvl_state *state, size_t slot);
 void kvl_free_tree(void *tree); /* a kvl_free */
 void kvl_free_text(void *data); /* a kvl_free, of the data of kv_bytes */

@@ -93,8 +93,7 @@ static int store_origin(lua_State *L) {
   kv_store *store = kvl_check_store(L);
   kvl_full_path(L, 2, &path);
   lua_newtable(L);
-  if (!kvl_grow(&state->kept, 3, sizeof(kvl_kept)))
-    return luaL_error(L, "not enough memory");
+  kvl_reserve_kept(L, state, 3);
   kv_status status =
       kv_store_origin(store, path.steps, path.count, &origin, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
