@@ -76,7 +76,7 @@ extension PropertyListStorage {
         options: CodableType.EncodeOptions = CodableType.EncodeOptions()
     ) throws -> Int {
         var stored = options.replaces ? nil : try self.stored(at: path)
-        if let found = stored, type.isReplacedArchive(found) { stored = nil }
+        if let found = stored, type.isOlderArchive(found) { stored = nil }
         let encoded = try type.encode(value, over: stored, at: path, options: options)
         try setStored(encoded.list, at: path)
         return encoded.droppedElements
@@ -84,9 +84,9 @@ extension PropertyListStorage {
 }
 
 extension CodableType {
-    /// Whether a set keeps nothing of the stored value, since it is an older program's archive: the value is in the
-    /// type's own form from now on.
-    func isReplacedArchive(_ stored: PropertyList) -> Bool {
+    /// Whether the stored value is an older program's archive: a get shows what is in it, and a set keeps nothing of it,
+    /// so that the value is in the type's own form from then on.
+    func isOlderArchive(_ stored: PropertyList) -> Bool {
         !takesArchives && stored.isKeyedArchive
     }
 
@@ -106,7 +106,7 @@ extension CodableType {
         _ stored: PropertyList, limits: PropertyListLimits = PropertyListLimits(), at path: () -> PropertyListPath
     ) throws -> PropertyList {
         if let known = knownProgramForm(stored) { return known }
-        if isReplacedArchive(stored) {
+        if isOlderArchive(stored) {
             let path = path()
             return try decode(try stored.unarchived(from: path, limits: limits), at: path)
         }
@@ -134,7 +134,7 @@ extension DefaultsStore {
         options: CodableType.EncodeOptions
     ) throws -> Int {
         var stored = options.replaces ? nil : try self.stored(forUTF8Key: key)
-        if let found = stored, type.isReplacedArchive(found) { stored = nil }
+        if let found = stored, type.isOlderArchive(found) { stored = nil }
         let encoded: CodableType.Encoded
         do throws(TypeError) {
             encoded = try type.encode(value, over: stored, options: options)

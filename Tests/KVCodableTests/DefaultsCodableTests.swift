@@ -160,6 +160,24 @@ private struct Tab: Codable, Equatable, Sendable {
         #expect(throws: PropertyListError.self) { try store.migrateArchive(Tab.self, forKey: "broken") }
     }
 
+    @Test("shows what is in an archive, also after the archive itself was decoded")
+    func decodedArchive() throws {
+        let archive = try list([
+            "$archiver": "NSKeyedArchiver", "$version": 100_000, "$top": ["root": PropertyListUID(1)],
+            "$objects": [
+                "$null", ["$class": PropertyListUID(2), "volume": 3] as [String: Any],
+                ["$classname": "Sound", "$classes": ["Sound", "NSObject"]] as [String: Any],
+            ] as [Any],
+        ])
+        let registry = TypeRegistry()
+        try registry.declare("struct Sound { volume: Int = 7 }")
+        let type = try registry.type("Sound")
+        try store.set(archive, at: ["sound"])
+        let stored = try #require(try store.stored(at: ["sound"]))
+        #expect(try type.decode(stored)["volume"]?.integer == 7)
+        #expect(try store.value(at: ["sound"], as: type)?["volume"]?.integer == 3)
+    }
+
     @Test("a property has its default while the key is absent, and says what was wrong")
     func wrapper() throws {
         let volume = Preference(wrappedValue: 7, "volume", in: store)

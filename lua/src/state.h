@@ -110,7 +110,7 @@ typedef struct kvl_kept {
 size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
                 kvl_free free_object);
 
-/* The same while another object is kept. */
+/* Lets the state own the object, as kvl_keep() does, while another is kept. */
 size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
                      kvl_free free_object);
 

@@ -34,6 +34,8 @@ extension CodableType {
         if let type = plan.swiftRoot { return try type.decode(stored) }
         if plan.isPure, let list = stored.notedProgramForm(plan) { return list }
         let decoded = try PlanDecoding.decoded(stored, plan, as: plan.root)
+        // A typed get shows what is in a keyed archive, and not the archive.
+        if stored.kind == .dictionary, stored.isKeyedArchive { return decoded.list }
         if decoded.isUnchanged {
             plan.noteUnchanged(stored)
         } else if plan.isPure {

@@ -137,6 +137,7 @@ static const char working[] =
     "  own:watch('a', function() end)\n"
     "  own:set('a', { tostring(own) }); kv.pump()\n"
     "end)\n"
+    "assert(kv.encode(t, nil, { format = 'xml' })); s:origin 'deep'\n"
     "s:export(); s:layer 'application'; s:compare_and_set('b', 1, 0)\n"
     "acknowledged = s:get 'count'\n";
 

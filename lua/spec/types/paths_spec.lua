@@ -3,7 +3,7 @@ local support = require "lua.spec.support"
 local failure = support.failure
 
 -- Where an error is, from the handle's root to the value in a value.
-describe("the place of an error", function()
+describe("the path of an error", function()
   local store
   support.in_memory(before_each, after_each, function(opened)
     store = opened

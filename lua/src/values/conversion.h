@@ -42,7 +42,7 @@ int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
                  const kvl_path *path);
 
 /* Frees the state's buffers that have become large, when the value in them is
- * stored: the next may be small. */
+ * stored or refused: the next may be small. */
 void kvl_trim(kvl_state *state);
 
 /* Gives the value that kvl_to_nodes() has written as a tree. NULL with the error

@@ -432,7 +432,6 @@ void kvl_trim(kvl_state *state) {
   trim(&state->wholes, sizeof(size_t));
   trim(&state->keys, sizeof(kv_node));
   trim(&state->bytes, 1);
-  trim(&state->steps, sizeof(kv_step));
 }
 
 kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,

@@ -84,12 +84,16 @@ static kvl_size count_description(lua_State *L, kvl_state *state) {
   state->described.bytes += size.bytes;
   int top = lua_gettop(L);
   if (is_too_large(L, state, size)) {
+    kvl_trim(state);
     if (!may_collect(state)) lua_error(L);
     lua_settop(L, top);
     lua_gc(L, LUA_GCCOLLECT, 0);
     /* A finalizer may have written another value. */
     size = write_description(L, state);
-    if (is_too_large(L, state, size)) lua_error(L);
+    if (is_too_large(L, state, size)) {
+      kvl_trim(state);
+      lua_error(L);
+    }
   }
   return size;
 }
