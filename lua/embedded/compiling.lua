@@ -38,9 +38,8 @@ function shared.parse(text, scope)
   local inner = start and string.match(text, ".*%S", start) or ""
   local known = builtins[inner] or scope and scope.named[inner]
   if known then return known end
-  local wrong = not is_name(inner) and shared.malformed(text, scope)
-  if wrong then
-    return new_type { description = wrong, is_masked = wrong ~= text }
+  if not is_name(inner) and not shared.is_expression(text) then
+    return new_type { description = text }
   end
   local function inside(name) return check_type(name, 4, scope) end
   -- All question marks at once: a text may have any number of them.
@@ -144,8 +143,7 @@ local function compile(value, scope)
       default = self.default_value }
   end
   description = expanded(description, notes, {})
-  local compiled =
-    described(description, notes, value, scope, self.is_masked)
+  local compiled = described(description, notes, value, scope)
   self[shared.meanings] = notes.names
   shared.attach(self, compiled, notes.converts)
   if type(value) == "string" then

@@ -13,23 +13,38 @@ local function is_known(name, scope)
   return named[name] or scope and rawget(scope.named, name)
 end
 
---- A text that the library reports as malformed, with the column, for one that
--- is no expression whatever its names mean; nil for an expression. The library
--- stops at the first name that only this state knows: `Any` replaces it then,
--- unless the name has only one or two letters.
-function shared.malformed(text, scope)
-  local word = "[%a_\128-\255][%w_\128-\255]*"
-  local masked = string.gsub(text, word, function(name)
-    local _, length = string.gsub(name, "[^\128-\191]", "")
-    if length > 2 and is_known(name, scope) then
-      return "Any" .. string.rep(" ", length - 3)
-    end
-  end)
-  for _, one in ipairs { text, masked } do
-    local ok, problem = pcall(expression, one)
-    if ok or type(problem) ~= "table" then return nil end
-    if not string.find(problem.message, "^No type is named") then return one end
+--- The error of a text that is no expression whatever its names mean, which has
+-- a column; nil for an expression. The library knows some of the names only
+-- when all of a type is described: here it looks for none of them.
+local function fault(text)
+  local ok, problem = pcall(describe, text)
+  return not ok and type(problem) == "table" and problem.column and problem
+    or nil
+end
+
+--- Whether a text is an expression, whatever its names mean.
+function shared.is_expression(text)
+  return not fault(text)
+end
+
+--- The name at a column of the text, which counts characters; nil where none
+-- begins there.
+local function name_at(text, column)
+  local start = 1
+  for _ = 2, column do
+    start = string.find(text, "[^\128-\191]", start + 1) or #text + 1
   end
+  return string.match(text, "^[%w_\128-\255]+", start)
+end
+
+--- The error that the author of the text is to see, for one in what was made of
+-- it: with the column in the whole text, where it is in the text.
+local function in_text(problem, text, scope)
+  local ok, other = pcall(expression, text)
+  if ok or type(other) ~= "table" or not other.column then return problem end
+  local name = name_at(text, other.column)
+  if name and not is_known(name, scope) then return other end
+  return fault(text) or problem
 end
 
 -- ---- Descriptions
@@ -39,7 +54,8 @@ end
 local lists = { fields = true, cases = true, values = true }
 local silent = { type = true, element = true, value = true, wrapped = true }
 
---- The steps from the innermost type that has a name.
+--- The steps from the innermost type that has a name: the path that an error's
+-- becomes, in which names of fields and cases stand for their indexes.
 local function named_steps(path, description)
   local steps, here, i = {}, description, 1
   while path[i] ~= nil do
@@ -59,71 +75,14 @@ local function named_steps(path, description)
   return steps
 end
 
-local function path_text(path)
-  local text = ""
-  for i, step in ipairs(path) do
-    if math.type(step) == "integer" then
-      text = string.format("%s[%d]", text, step)
-    else
-      text = text .. (i > 1 and "." or "") .. step
-    end
-  end
-  return text
-end
-
---- The error about a description, with the names of fields and cases for their
--- indexes in it.
-local function in_words(problem, description)
-  local steps = named_steps(problem.path, description)
-  local from, to =
-    string.find(problem.message, " at " .. path_text(problem.path), 1, true)
-  if not from or #problem.path == 0 then return problem end
-  local where = #steps > 0 and " at " .. path_text(steps) or ""
-  problem.message = string.sub(problem.message, 1, from - 1) .. where
-    .. string.sub(problem.message, to + 1)
-  problem.path = steps
-  return problem
-end
-
---- The text from a column on, which counts characters.
-local function from_column(text, column)
-  local start = 1
-  for _ = 2, column do
-    start = string.find(text, "[^\128-\191]", start + 1) or #text + 1
-  end
-  return string.sub(text, start)
-end
-
---- Puts the name into the error about a text in which `Any` stands for it.
-local function unmask(problem, text)
-  local start, word_end = string.find(problem.message, "found \"Any")
-  local name = start
-    and string.match(from_column(text, problem.column), "^[%w_\128-\255]+")
-  if name then
-    problem.message = string.sub(problem.message, 1, word_end - 3) .. name
-      .. string.sub(problem.message, word_end + 1)
-  end
-end
-
 --- The type of a description. An error in the type of an expression, such as an
 -- unknown name, is reported for the expression's text, with the column.
-function shared.described(description, text, scope, is_masked)
+function shared.described(description, text, scope)
   local make = type(description) == "string" and expression or describe
-  local ok, made = pcall(make, description)
+  local ok, made = pcall(make, description, named_steps)
   if ok then return made end
-  if type(made) ~= "table" then error(made, 0) end
-  if type(text) == "string" then
-    local _, other = pcall(expression, text)
-    local column = type(other) == "table" and other.column
-    local name = column and string.match(text, "^[%w_\128-\255]+", column)
-    if name and not is_known(name, scope) then
-      made = other
-    end
-    if is_masked then unmask(made, text) end
-    name = string.match(made.message, "^No type is named ([^ ;]+)")
-    if name and is_known(name, scope) then -- too short for another name
-      made.message = string.format('Expected a type, found "%s"', text)
-    end
+  if type(made) == "table" and type(text) == "string" then
+    made = in_text(made, text, scope)
   end
-  error(in_words(made, description), 0)
+  error(made, 0)
 end

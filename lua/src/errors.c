@@ -173,10 +173,19 @@ void kvl_push_error(lua_State *L, kvl_state *state, kv_status status,
   kvl_push_error_of(L, state, index, status, error);
 }
 
+/* Pushes the table of the error's path. */
+static void push_error_path(lua_State *L, const kv_error *error) {
+  kv_step step;
+  lua_newtable(L);
+  for (size_t i = 0; kv_error_path_step(error, i, &step) == KV_OK; i++) {
+    kvl_push_step(L, &step);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
                        kv_status status, kv_error *error) {
   kv_bytes text = {NULL, 0};
-  kv_step step;
   if (kvl_is_hosts(L, handle)) error = confine(L, handle, error);
   size_t slot = kvl_keep(L, state, error, free_error);
   luaL_checkstack(L, 8, NULL);
@@ -186,11 +195,7 @@ void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
     lua_pushstring(L, code_name(status));
   }
   begin_object(L, status);
-  lua_newtable(L);
-  for (size_t i = 0; kv_error_path_step(error, i, &step) == KV_OK; i++) {
-    kvl_push_step(L, &step);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+  push_error_path(L, error);
   lua_setfield(L, -2, "path");
   add_positions(L, error);
   kvl_drop(state, slot);
@@ -200,6 +205,37 @@ int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
               kv_error *error) {
   kvl_push_error(L, state, status, error);
   return lua_error(L);
+}
+
+/* The error with another path for its own: the library makes its text anew. The
+ * error as it is where it cannot have that path. Raises nothing. */
+static kv_error *moved(const kv_error *error, const kv_step *path,
+                       size_t count) {
+  kv_step old[KVL_STEPS];
+  size_t length = 0;
+  while (length < KVL_STEPS &&
+         kv_error_path_step(error, length, &old[length]) == KV_OK)
+    length++;
+  kv_error *bare = kv_error_confined(error, old, length);
+  kv_error *there = kv_error_placed(bare, path, count);
+  kv_error_free(bare);
+  return there ? there : kv_error_placed(error, NULL, 0);
+}
+
+int kvl_raise_renamed(lua_State *L, kvl_state *state, kv_status status,
+                      kv_error *error, int renaming) {
+  kv_step path[KVL_STEPS];
+  if (!lua_isfunction(L, renaming)) return kvl_raise(L, state, status, error);
+  size_t slot = kvl_keep(L, state, error, free_error);
+  luaL_checkstack(L, 8, NULL);
+  lua_pushvalue(L, renaming);
+  push_error_path(L, error);
+  lua_pushvalue(L, 1);
+  lua_call(L, 2, 1);
+  size_t count = kvl_steps_at(L, lua_gettop(L), path);
+  kv_error *renamed = moved(error, path, count);
+  kvl_drop(state, slot);
+  return kvl_raise(L, state, status, renamed);
 }
 
 int kvl_return_failure(lua_State *L) {

@@ -37,6 +37,12 @@ const char *kvl_push_shown(lua_State *L, int index);
 int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
               kv_error *error);
 
+/* Raises the error object of a kv_error about the value at 1, with the path that
+ * the function at `renaming`, if one is there, makes of the error's path and the
+ * value. Takes the error. */
+int kvl_raise_renamed(lua_State *L, kvl_state *state, kv_status status,
+                      kv_error *error, int renaming);
+
 /* Leaves nil and the error object on top, as io.open does. */
 int kvl_return_failure(lua_State *L);
 

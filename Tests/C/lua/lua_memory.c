@@ -119,6 +119,8 @@ static const char working[] =
     "s:set('panes', { s:get('pane', Pane) }, '[Pane]?'); kv.annotations()\n"
     "ok, wrong = pcall(kv.struct 'Wrong', { a = kv.int:range(2, 1), 7 })\n"
     "assert(not ok)\n"
+    "local Twisted = kv.struct 'Twisted' { a = kv.int:range(2, 1) }\n"
+    "ok, wrong = pcall(s.get, s, 'pane', Twisted); assert(not ok)\n"
     "ok, wrong = pcall(s.get, s, 'pane', '[None')\n"
     "assert(not ok and not (kv.date(1) == kv.null))\n"
     "local t = s:get {}\n"

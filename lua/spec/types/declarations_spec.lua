@@ -192,6 +192,13 @@ describe("declared types", function()
         { 10, 'Expected the end of the type, found "Breite"' },
       ["[Größe] Größe"] =
         { 9, 'Expected the end of the type, found "Größe"' },
+      ["[Größe: Foo"] =
+        { 2, 'Expected String as the type of keys, found "Größe"' },
+      ["[Ab"] = { 4, 'Expected "]", found the end' },
+      ["[Ab: Int]"] =
+        { 2, 'Expected String as the type of keys, found "Ab"' },
+      ["[Größe] Foo Ab"] =
+        { 9, 'Expected the end of the type, found "Foo"' },
     } do
       local problem = support.failure(store.get, store, "x", text)
       assert.equal("invalid_type", problem.code)
@@ -199,8 +206,6 @@ describe("declared types", function()
       assert.equal(("%s (line 1, column %d)"):format(expected[2], expected[1]),
         problem.message)
     end
-    assert.equal('Expected a type, found "[Ab"',
-      support.failure(store.get, store, "x", "[Ab").message)
   end)
 
   it("are told with the names of fields and cases", function()
@@ -215,6 +220,9 @@ describe("declared types", function()
         "Expected Int at ListWrong.a.default[2], found String" },
       { kv.struct "TextWrong" { a = "Int", b = "[[Int]" },
         'Expected "]" at TextWrong.b, found the end (line 1, column 7)' },
+      { kv.struct "KeysWrong" { a = "[ListWrong: Int]" },
+        "Expected String as the type of keys at KeysWrong.a, "
+        .. 'found "ListWrong" (line 1, column 2)' },
       { kv.struct "RangeWrong" { a = kv.int, z = kv.int:range(3, 1) },
         "Expected a range with a number in it at RangeWrong.z.range, "
         .. 'found "3" (line 1, column 1)' },
@@ -227,6 +235,35 @@ describe("declared types", function()
       assert.equal("invalid_type", problem.code)
       assert.equal(row[2], problem.message)
       assert.matches("^%u%a+Wrong$", problem.path[1])
+    end
+  end)
+
+  it("are told with as much of long names and paths as others", function()
+    local long, short = ("a"):rep(200), ("a"):rep(40) .. "…" .. ("a"):rep(40)
+    local deep, value, path = kv.int, true, { "DeepWrong", "a", "default" }
+    for _ = 1, 40 do deep, value = kv.dictionary_of(deep), { k = value } end
+    for i = 4, 43 do path[i] = "k" end
+    local Inner = kv.int:default "x"
+    for i = 1, 40 do
+      Inner = kv.struct("Inside" .. i) { a = kv.int, b = Inner }
+    end
+    for _, row in ipairs {
+      { kv.struct "LongWrong" { [long] = kv.int:default "x" },
+        { "LongWrong", long, "default" },
+        "Expected Int at LongWrong." .. short .. ".default, found String" },
+      { kv.struct "LongWrong" {
+        a = kv.dictionary_of(kv.int):default { [long] = "x" } },
+        { "LongWrong", "a", "default", long },
+        "Expected Int at LongWrong.a.default." .. short .. ", found String" },
+      { kv.struct "DeepWrong" { a = deep:default(value) }, path,
+        "Expected Int at DeepWrong.a.default" .. (".k"):rep(9)
+        .. " … 19 steps … k" .. (".k"):rep(11) .. ", found Bool" },
+      { Inner, { "Inside1", "b", "default" },
+        "Expected Int at Inside1.b.default, found String" },
+    } do
+      local problem = support.failure(store.get, store, "x", row[1])
+      assert.equal(row[3], problem.message)
+      assert.same(row[2], problem.path)
     end
   end)
 

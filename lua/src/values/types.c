@@ -100,10 +100,13 @@ static kvl_size count_description(lua_State *L, kvl_state *state) {
 
 /* ---- Making types */
 
-/* describe(description): a type from the table that describes it */
+/* describe(description, named_path?): a type from the table that describes it;
+ * an error has the path that the function makes of its path and the
+ * description */
 static int describe(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
+  lua_settop(L, 2);
   Compiled *compiled = new_type(L, state);
   kvl_size size = count_description(L, state);
   kv_tree *tree = kvl_written_tree(L, state, NULL);
@@ -114,8 +117,8 @@ static int describe(lua_State *L) {
   kv_status status =
       kv_registry_describe(state->registry, tree, &compiled->type, &error);
   kv_tree_free(tree);
-  if (status != KV_OK) return kvl_raise(L, state, status, error);
-  return 1;
+  if (status == KV_OK) return 1;
+  return kvl_raise_renamed(L, state, status, error, 2);
 }
 
 /* expression(text): a type from its text */
