@@ -1,5 +1,7 @@
 /* lua_limits.c: what values of scripts may grow to that are small in Lua and
  * large outside of it. */
+#include <malloc.h>
+
 #include "lua_support.h"
 
 static const char preparing[] =
@@ -749,6 +751,61 @@ static void check_refusals(void) {
   kv_store_free(store);
 }
 
+/* What the process has allocated; of LuaJIT's memory nothing. */
+static size_t allocated_bytes(void) {
+  struct mallinfo2 memory = mallinfo2();
+  return memory.uordblks + memory.hblkhd;
+}
+
+/* The bytes that are allocated after a call with a large value, which stays, and
+ * were not before. Each of the module's buffers keeps 1 MB at most. */
+static int is_let_go(lua_State *L, const char *call) {
+  CHECK(run_script(L, "collectgarbage() collectgarbage()", 0));
+  size_t before = allocated_bytes();
+  CHECK(run_script(L, call, 0));
+  CHECK(run_script(L, "collectgarbage() collectgarbage()", 0));
+  size_t after = allocated_bytes();
+  if (after < before + (6 << 20)) return 1;
+  printf("# %zu bytes more: %s\n", after - before, call);
+  return 0;
+}
+
+static void check_large(lua_State *L) {
+  CHECK_NAMED(is_let_go(L, "s:set('x', large) s:remove 'x'") &&
+                  is_let_go(L,
+                            "s:transaction(function(tx)\n"
+                            "  tx:set('x', large)\n"
+                            "  tx:remove 'x'\n"
+                            "end)") &&
+                  is_let_go(L, "kv.encode(large)"),
+              "the memory for a large value is let go of");
+  CHECK_NAMED(is_let_go(L,
+                        "assert(refused('type_mismatch', '', s.set, s, 'x',\n"
+                        "  large, 'Int'))"),
+              "and for one that is not of its type");
+  CHECK_NAMED(is_let_go(L,
+                        "assert(refused('invalid_value', '', s.set, s, 'x',\n"
+                        "  { large, print }))"),
+              "and for one that is no value");
+}
+
+/* Values of which each of the module's buffers takes 8 MB and more. */
+static void check_let_go(void) {
+  kv_store *store = new_store("{}");
+  lua_State *L = limited_state(0, 0, 0, store, 0);
+  CHECK(run_script(L, "large = { ('x'):rep(2 ^ 24) }", 0));
+  check_large(L);
+  CHECK(run_script(L, "large = repeated(2 ^ 20, 1)", 0));
+  check_large(L);
+  CHECK(run_script(L,
+                   "large = {}\n"
+                   "for i = 1, 2 ^ 19 do large['k' .. i] = true end",
+                   0));
+  check_large(L);
+  lua_close(L);
+  kv_store_free(store);
+}
+
 /* Without a policy: as large as a store may be. */
 static void check_programs(void) {
   kv_store *store = new_store("{\"kept\": 1}");
@@ -784,6 +841,7 @@ int main(void) {
   check_exports();
   check_watches();
   check_walks();
+  check_let_go();
   check_programs();
   return finish_checks();
 }

@@ -415,8 +415,8 @@ int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
   state->walks++;
   if (write_value(&walk, lua_absindex(L, index), NULL)) return 1;
   lua_settop(L, top);
-  push_failure(&walk, path);
   kvl_trim(state);
+  push_failure(&walk, path);
   return 0;
 }
 
