@@ -109,7 +109,7 @@ typedef struct kv_lua_options {
   size_t max_nodes;
   size_t max_bytes;
   /* The most watches that the state has open, on values and on events. One that
-   * is cancelled, or whose store is closed, frees its place. KV_LIMIT_EXCEEDED
+   * is cancelled, or whose store is closed, counts no more. KV_LIMIT_EXCEEDED
    * beyond. 0 for the default: under a policy 64; without one there is no
    * limit. */
   size_t max_watches;

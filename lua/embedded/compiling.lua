@@ -224,7 +224,8 @@ local function from_text(text)
   return types_of(shared.declare_text(text))
 end
 
---- The same of a file; or nil and an error.
+--- The structs and enums of a file in the type language, by their names; or nil
+-- and an error.
 local function from_file(path)
   if type(path) ~= "string" then
     error("types_from: expected a path, found " .. type(path), 3)

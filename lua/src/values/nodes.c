@@ -81,7 +81,8 @@ static int are_arrays_equal(const kv_view *one, const kv_view *other) {
   return 1;
 }
 
-/* The same of dictionaries: their keys are in order, their values are not. */
+/* Whether two dictionaries with as many keys are equal: their keys are in order,
+ * their values are not. */
 static int are_dictionaries_equal(const kv_view *one, const kv_view *other) {
   uint32_t count = one->node->count;
   const kv_node *key = one->node + one->node->payload - count;

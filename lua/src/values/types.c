@@ -163,7 +163,8 @@ static int declare_text(lua_State *L) {
   return 1;
 }
 
-/* declare_file(path): the same of a file; nil and an error */
+/* declare_file(path): the names of the types that the text in a file declares;
+ * or nil and an error */
 static int declare_file(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
