@@ -222,17 +222,22 @@ static kv_error *moved(const kv_error *error, const kv_step *path,
   return there ? there : kv_error_placed(error, NULL, 0);
 }
 
+size_t kvl_renamed_steps(lua_State *L, int renaming, kv_step *path) {
+  lua_pushvalue(L, renaming);
+  lua_insert(L, -2);
+  lua_pushvalue(L, 1);
+  lua_call(L, 2, 1);
+  return kvl_steps_at(L, lua_gettop(L), path);
+}
+
 int kvl_raise_renamed(lua_State *L, kvl_state *state, kv_status status,
                       kv_error *error, int renaming) {
   kv_step path[KVL_STEPS];
   if (!lua_isfunction(L, renaming)) return kvl_raise(L, state, status, error);
   size_t slot = kvl_keep(L, state, error, free_error);
   luaL_checkstack(L, 8, NULL);
-  lua_pushvalue(L, renaming);
   push_error_path(L, error);
-  lua_pushvalue(L, 1);
-  lua_call(L, 2, 1);
-  size_t count = kvl_steps_at(L, lua_gettop(L), path);
+  size_t count = kvl_renamed_steps(L, renaming, path);
   kv_error *renamed = moved(error, path, count);
   kvl_drop(state, slot);
   return kvl_raise(L, state, status, renamed);

@@ -37,6 +37,11 @@ const char *kvl_push_shown(lua_State *L, int index);
 int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
               kv_error *error);
 
+/* Replaces the table of a path in the value at 1, on top, by the one that the
+ * function at `renaming` makes of it and the value; fills in its steps, and
+ * gives their number. Raises. */
+size_t kvl_renamed_steps(lua_State *L, int renaming, kv_step *path);
+
 /* Raises the error object of a kv_error about the value at 1, with the path that
  * the function at `renaming`, if one is there, makes of the error's path and the
  * value. Takes the error. */

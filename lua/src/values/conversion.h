@@ -41,9 +41,16 @@ enum { KVL_FREE_LEVELS = 2, KVL_SLOTS = 8 };
 int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
                  const kvl_path *path);
 
+/* Writes the Lua value at 1 in the same way. Raises the error, whose path is
+ * renamed by the function at `renaming`, if one is there (errors.h). */
+void kvl_to_nodes_renamed(lua_State *L, kvl_state *state, int renaming);
+
 /* Frees the state's buffers that have become large, when the value in them is
  * stored or refused: the next may be small. */
 void kvl_trim(kvl_state *state);
+
+/* Gives the value that is written as a tree. Raises nothing. */
+kv_status kvl_take_tree(kvl_state *state, kv_tree **tree, kv_error **error);
 
 /* Gives the value that kvl_to_nodes() has written as a tree. NULL with the error
  * object on the stack. */

@@ -406,18 +406,51 @@ static void push_failure(const Walk *walk, const kvl_path *path) {
                    walk->message, walk->found);
 }
 
-int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
-                 const kvl_path *path) {
-  Walk walk = {L, state, KV_OK, NULL, NULL, ""};
-  int top = lua_gettop(L);
+/* The steps are copied first: a finalizer may write another value. */
+static void push_renamed_failure(const Walk *walk, int renaming) {
+  lua_State *L = walk->L;
+  const kvl_buffer *steps = &walk->state->steps;
+  size_t count = steps->count;
+  kv_step path[KVL_STEPS];
+  kv_step *old = kvl_copy_steps(steps->data, count);
+  if (!old) luaL_error(L, "not enough memory");
+  size_t slot = kvl_keep_more(L, walk->state, old, free);
+  luaL_checkstack(L, 8, NULL);
+  kvl_push_steps(L, old, count);
+  kvl_drop(walk->state, slot);
+  count = kvl_renamed_steps(L, renaming, path);
+  kvl_push_failure(L, walk->status, path, count, walk->message, walk->found);
+}
+
+/* Writes the value; 0 for a failure, which the walk has then. */
+static int write_nodes(Walk *walk, int index) {
+  kvl_state *state = walk->state;
+  int top = lua_gettop(walk->L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
   state->wholes.count = 0;
   state->walks++;
-  if (write_value(&walk, lua_absindex(L, index), NULL)) return 1;
-  lua_settop(L, top);
+  if (write_value(walk, lua_absindex(walk->L, index), NULL)) return 1;
+  lua_settop(walk->L, top);
   kvl_trim(state);
+  return 0;
+}
+
+int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
+                 const kvl_path *path) {
+  Walk walk = {L, state, KV_OK, NULL, NULL, ""};
+  if (write_nodes(&walk, index)) return 1;
   push_failure(&walk, path);
   return 0;
+}
+
+void kvl_to_nodes_renamed(lua_State *L, kvl_state *state, int renaming) {
+  Walk walk = {L, state, KV_OK, NULL, NULL, ""};
+  if (write_nodes(&walk, 1)) return;
+  if (lua_isfunction(L, renaming))
+    push_renamed_failure(&walk, renaming);
+  else
+    push_failure(&walk, NULL);
+  lua_error(L);
 }
 
 static void trim(kvl_buffer *buffer, size_t size) {
@@ -440,14 +473,19 @@ kv_tree *kvl_try_tree(lua_State *L, kvl_state *state, int index,
   return kvl_written_tree(L, state, path);
 }
 
+kv_status kvl_take_tree(kvl_state *state, kv_tree **tree, kv_error **error) {
+  kv_status status = kv_tree_from_nodes(
+      (kv_node *)state->nodes.data, state->nodes.count,
+      (char *)state->bytes.data, state->bytes.count, tree, error);
+  kvl_trim(state);
+  return status;
+}
+
 kv_tree *kvl_written_tree(lua_State *L, kvl_state *state,
                           const kvl_path *path) {
   kv_error *error = NULL;
   kv_tree *tree = NULL;
-  kv_status status = kv_tree_from_nodes(
-      (kv_node *)state->nodes.data, state->nodes.count,
-      (char *)state->bytes.data, state->bytes.count, &tree, &error);
-  kvl_trim(state);
+  kv_status status = kvl_take_tree(state, &tree, &error);
   if (status == KV_OK) return tree;
   if (path) {
     kv_error *inner = error;

@@ -73,7 +73,7 @@ static int may_collect(kvl_state *state) {
 
 /* Writes the description at 1; gives its size. Raises. */
 static kvl_size write_description(lua_State *L, kvl_state *state) {
-  if (!kvl_to_nodes(L, state, 1, NULL)) lua_error(L);
+  kvl_to_nodes_renamed(L, state, 2);
   return (kvl_size){state->nodes.count, state->bytes.count};
 }
 
@@ -109,13 +109,13 @@ static int describe(lua_State *L) {
   lua_settop(L, 2);
   Compiled *compiled = new_type(L, state);
   kvl_size size = count_description(L, state);
-  kv_tree *tree = kvl_written_tree(L, state, NULL);
-  if (!tree) return lua_error(L);
+  kv_tree *tree = NULL;
+  kv_status status = kvl_take_tree(state, &tree, &error);
+  if (status != KV_OK) return kvl_raise_renamed(L, state, status, error, 2);
   compiled->size = size;
   state->types.nodes += size.nodes;
   state->types.bytes += size.bytes;
-  kv_status status =
-      kv_registry_describe(state->registry, tree, &compiled->type, &error);
+  status = kv_registry_describe(state->registry, tree, &compiled->type, &error);
   kv_tree_free(tree);
   if (status == KV_OK) return 1;
   return kvl_raise_renamed(L, state, status, error, 2);
