@@ -70,15 +70,13 @@ static void drop_leftovers(lua_State *L, kvl_state *state, uintptr_t frame) {
 }
 
 void kvl_reserve_kept(lua_State *L, kvl_state *state, size_t count) {
-  kvl_buffer *kept = &state->kept;
-  if (kept->capacity - kept->count < count &&
-      !kvl_grow(kept, count, sizeof(kvl_kept)))
+  if (!kvl_reserve(&state->kept, count, sizeof(kvl_kept)))
     luaL_error(L, "not enough memory");
 }
 
 static size_t append_kept(lua_State *L, kvl_state *state, kvl_kept entry) {
   kvl_buffer *kept = &state->kept;
-  if (kept->count == kept->capacity && !kvl_grow(kept, 1, sizeof entry)) {
+  if (!kvl_reserve(kept, 1, sizeof entry)) {
     entry.free_object(entry.object);
     luaL_error(L, "not enough memory");
   }

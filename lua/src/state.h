@@ -131,8 +131,15 @@ void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
  * those. May raise for lack of memory. */
 void kvl_hold(lua_State *L);
 
+/* Takes more memory, with room for `extra` elements of `size` bytes; 0 when there
+ * is none. For kvl_reserve(). */
+int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size);
+
 /* Makes room for `extra` elements of `size` bytes; 0 when there is no
  * memory. */
-int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size);
+static inline int kvl_reserve(kvl_buffer *buffer, size_t extra, size_t size) {
+  if (buffer->capacity - buffer->count >= extra) return 1;
+  return kvl_grow(buffer, extra, size);
+}
 
 #endif

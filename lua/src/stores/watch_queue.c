@@ -71,8 +71,7 @@ static kvl_pair *new_pair(const kv_tree *old_value, const kv_tree *new_value) {
 
 static kvl_note *new_note(kvl_watch_queue *queue) {
   kvl_buffer *notes = &queue->notes;
-  if (notes->count == notes->capacity && !kvl_grow(notes, 1, sizeof(kvl_note)))
-    return NULL;
+  if (!kvl_reserve(notes, 1, sizeof(kvl_note))) return NULL;
   kvl_note *note = (kvl_note *)notes->data + notes->count++;
   memset(note, 0, sizeof *note);
   return note;

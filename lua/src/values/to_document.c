@@ -33,14 +33,9 @@ static int write_value(Walk *walk, int index, const Frame *frame);
 
 /* ---- Buffers */
 
-static inline int reserve(kvl_buffer *buffer, size_t extra, size_t size) {
-  if (buffer->capacity - buffer->count >= extra) return 1;
-  return kvl_grow(buffer, extra, size);
-}
-
 static int append_node(kvl_buffer *buffer, uint32_t head, uint32_t count,
                        uint64_t payload) {
-  if (!reserve(buffer, 1, sizeof(kv_node))) return 0;
+  if (!kvl_reserve(buffer, 1, sizeof(kv_node))) return 0;
   kv_node *node = (kv_node *)buffer->data + buffer->count++;
   node->head = head;
   node->count = count;
@@ -58,7 +53,7 @@ static int fail(Walk *walk, const Frame *frame, kv_status status,
   walk->found = found;
   size_t depth = frame ? (size_t)frame->depth : 0;
   steps->count = 0;
-  if (!reserve(steps, depth, sizeof(kv_step))) return 0;
+  if (!kvl_reserve(steps, depth, sizeof(kv_step))) return 0;
   steps->count = depth;
   for (; frame; frame = frame->outer) {
     kv_step *step = (kv_step *)steps->data + --depth;
@@ -91,7 +86,7 @@ static int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
   if (length > walk->state->max_bytes - offset)
     return too_large(walk, frame, "bytes of strings and data",
                      walk->state->max_bytes);
-  if (!reserve(text, length, 1) ||
+  if (!kvl_reserve(text, length, 1) ||
       !append_node(nodes, head, (uint32_t)length, offset))
     return no_memory(walk, frame);
   if (length > 0) memcpy((char *)text->data + offset, bytes, length);
@@ -172,7 +167,7 @@ static int write_array(Walk *walk, int table, Frame *frame) {
 
 static int append_keys(kvl_state *state, size_t first) {
   size_t count = state->keys.count - first;
-  if (!reserve(&state->nodes, count, sizeof(kv_node))) return 0;
+  if (!kvl_reserve(&state->nodes, count, sizeof(kv_node))) return 0;
   memcpy((kv_node *)state->nodes.data + state->nodes.count,
          (kv_node *)state->keys.data + first, count * sizeof(kv_node));
   state->nodes.count += count;
@@ -354,7 +349,7 @@ static int write_number(Walk *walk, int index, const Frame *frame) {
   number.real = lua_tonumber(walk->L, index);
   if (kvl_is_whole(number.real)) {
     kvl_buffer *wholes = &walk->state->wholes;
-    if (!reserve(wholes, 1, sizeof(size_t))) return no_memory(walk, frame);
+    if (!kvl_reserve(wholes, 1, sizeof(size_t))) return no_memory(walk, frame);
     ((size_t *)wholes->data)[wholes->count++] = walk->state->nodes.count;
     return scalar(walk, KV_NODE_INTEGER, (uint64_t)(int64_t)number.real, frame);
   }
@@ -395,7 +390,7 @@ static void push_failure(const Walk *walk, const kvl_path *path) {
   kvl_buffer *steps = &walk->state->steps;
   size_t count = 0;
   const kv_step *outer = path ? kvl_shown_steps(walk->L, path, &count) : NULL;
-  if (count > 0 && reserve(steps, count, sizeof *outer)) {
+  if (count > 0 && kvl_reserve(steps, count, sizeof *outer)) {
     kv_step *first = steps->data;
     if (steps->count > 0)
       memmove(first + count, first, steps->count * sizeof *outer);
