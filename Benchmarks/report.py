@@ -82,7 +82,7 @@ def pace_of_row(row, references, times, pace):
     """The pace of the peer that stands in this row, where it is one of the references; else that of all."""
     own = [times[one["peer"]] for one in references
            if (one["part"], one["row"]) == (row["part"], row["name"]) and one["peer"] in times]
-    return max(pace, *own) if own else pace
+    return max([pace, *own])
 
 
 def limit(target, row, pace):

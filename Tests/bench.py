@@ -39,6 +39,17 @@ def picture():
     check(all(0 <= float(dot.get("cx")) <= width for dot in drawing.iter(f"{SVG}circle")), "and nothing is outside it")
 
 
+def pace():
+    references = [{"part": "one", "row": name, "peer": name, "took": 1, "unit": "ms"} for name in ("slow", "fast")]
+    measured = [{"part": "one", "name": "slow", "peers": {"slow": 3e-3, "other": 9e-3}},
+                {"part": "one", "name": "fast", "peers": {"fast": 2e-3}}]
+    least, times = report.pace_of(references, measured)
+    check(least == 2 and times == {"slow": 3, "fast": 2}, "the pace is that of the peer that lost least", str(times))
+    rows = [*measured, {"part": "one", "name": "none", "peers": {}}, {"part": "two", "name": "slow", "peers": {}}]
+    paces = [report.pace_of_row(one, references, times, least) for one in rows]
+    check(paces == [3, 2, 2, 2], "but a peer's own, in its own row", str(paces))
+
+
 def memory():
     os.environ.update(environment(LUA_CPATH=f"{ROOT}/build/?.so;;"))
     bare, grown = require.private(""), require.private("x = ('x'):rep(5e6)")
@@ -49,6 +60,7 @@ def memory():
 
 def main():
     picture()
+    pace()
     memory()
     finish()
 

@@ -89,15 +89,20 @@ struct Step {
     var finish: () throws -> Void = {}
 }
 
-/// Times in nanoseconds of one run of each step, the medians of `rounds`. The steps take turns: a disk is slow for a
-/// while and quick for a while.
-func takingTurns(_ rounds: Int, _ steps: [Step]) throws -> [(String, Double)] {
-    var times = [[Double]](repeating: [], count: steps.count)
+/// A figure under each name, the median of `rounds`. They take turns: a disk is slow for a while and quick for a while.
+func takingTurns(_ rounds: Int, _ names: [String], _ figure: (Int) throws -> Double) rethrows -> [(String, Double)] {
+    var figures = [[Double]](repeating: [], count: names.count)
     for _ in 0..<rounds {
-        for (index, step) in steps.enumerated() { times[index].append(try time(1, step.run)) }
+        for index in names.indices { figures[index].append(try figure(index)) }
     }
+    return zip(names, figures).map { ($0, $1.sorted()[rounds / 2]) }
+}
+
+/// Times in nanoseconds of one run of each step, which take turns, the medians of `rounds`.
+func takingTurns(_ rounds: Int, _ steps: [Step]) throws -> [(String, Double)] {
+    let times = try takingTurns(rounds, steps.map(\.name)) { try time(1, steps[$0].run) }
     for step in steps { try step.finish() }
-    return zip(steps, times).map { ($0.name, $1.sorted()[rounds / 2]) }
+    return times
 }
 
 func durableSet<P: Peer>(_ type: P.Type, _ count: Int) throws -> Step {
@@ -187,15 +192,12 @@ func inProcess(_ arguments: String...) throws -> Double {
 
 /// The first sync of a store and of a table, in processes that take turns, each with a new file: the medians of `rounds`.
 func firstSyncs(_ rounds: Int) throws -> [(String, Double)] {
-    let names = [SQLiteStorePeer.name, TablePeer.name]
-    var times = [[Double]](repeating: [], count: names.count)
-    for round in 0..<rounds {
-        let own = "\(folder)/first-\(round)"
+    try takingTurns(rounds, [SQLiteStorePeer.name, TablePeer.name]) { index in
+        let own = "\(folder)/first"
         try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
-        for (index, kind) in ["store", "table"].enumerated() { times[index].append(try inProcess("first", kind, own)) }
-        try FileManager.default.removeItem(atPath: own)
+        defer { try? FileManager.default.removeItem(atPath: own) }
+        return try inProcess("first", index == 0 ? "store" : "table", own)
     }
-    return zip(names, times).map { ($0, $1.sorted()[rounds / 2]) }
 }
 
 func useMemory<P: Peer>(_ type: P.Type, _ path: String) throws {
