@@ -67,8 +67,7 @@ private final class SchemaTypes: DefaultsSchemaTypes {
         _ value: PropertyList, over stored: PropertyList?, at path: PropertyListPath
     ) throws -> (list: PropertyList, dropped: Int) {
         guard let part = part(at: path) else { return (value, 0) }
-        let old = stored.flatMap { part.type.isOlderArchive($0) ? nil : $0 }
-        let encoded = try part.type.encode(value, over: old, at: path)
+        let encoded = try part.type.write(value, over: stored) { path }
         return (encoded.list, encoded.droppedElements)
     }
 

@@ -75,9 +75,8 @@ extension PropertyListStorage {
         _ value: PropertyList, at path: PropertyListPath, as type: CodableType,
         options: CodableType.EncodeOptions = CodableType.EncodeOptions()
     ) throws -> Int {
-        var stored = options.replaces ? nil : try self.stored(at: path)
-        if let found = stored, type.isOlderArchive(found) { stored = nil }
-        let encoded = try type.encode(value, over: stored, at: path, options: options)
+        let stored = options.replaces ? nil : try self.stored(at: path)
+        let encoded = try type.write(value, over: stored, options: options) { path }
         try setStored(encoded.list, at: path)
         return encoded.droppedElements
     }
@@ -116,6 +115,18 @@ extension CodableType {
             throw error.placed(below: path())
         }
     }
+
+    /// The value to store, over the one that is stored; with a path that is made only for an error.
+    func write(
+        _ value: PropertyList, over stored: PropertyList?, options: EncodeOptions = EncodeOptions(),
+        at path: () -> PropertyListPath
+    ) throws(TypeError) -> Encoded {
+        do throws(TypeError) {
+            return try encode(value, over: stored.flatMap { isOlderArchive($0) ? nil : $0 }, options: options)
+        } catch {
+            throw error.placed(below: path())
+        }
+    }
 }
 
 extension DefaultsStore {
@@ -124,7 +135,7 @@ extension DefaultsStore {
     /// UTF-8.
     package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType) throws -> PropertyList? {
         guard let stored = try stored(forUTF8Key: key) else { return type.defaultValue }
-        return try type.read(stored) { pathOf(key) }
+        return try type.read(stored) { [.key(utf8: key)] }
     }
 
     /// As ``PropertyListStorage/set(_:at:as:options:)`` for a top-level key, without making a path. The bytes must be
@@ -133,14 +144,8 @@ extension DefaultsStore {
         _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType,
         options: CodableType.EncodeOptions
     ) throws -> Int {
-        var stored = options.replaces ? nil : try self.stored(forUTF8Key: key)
-        if let found = stored, type.isOlderArchive(found) { stored = nil }
-        let encoded: CodableType.Encoded
-        do throws(TypeError) {
-            encoded = try type.encode(value, over: stored, options: options)
-        } catch {
-            throw error.placed(below: pathOf(key))
-        }
+        let stored = options.replaces ? nil : try self.stored(forUTF8Key: key)
+        let encoded = try type.write(value, over: stored, options: options) { [.key(utf8: key)] }
         try setStored(encoded.list, forUTF8Key: key)
         return encoded.droppedElements
     }
@@ -197,8 +202,4 @@ extension DefaultsTransaction {
         let archivePath = PropertyListPath(path.steps.dropLast() + [.key(key + ".archive")])
         if try stored(at: archivePath) == nil { try setStored(archive, at: archivePath) }
     }
-}
-
-private func pathOf(_ key: UnsafeBufferPointer<UInt8>) -> PropertyListPath {
-    [.key(String(decoding: key, as: UTF8.self))]
 }

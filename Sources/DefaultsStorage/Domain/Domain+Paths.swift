@@ -63,7 +63,7 @@ extension Domain {
     }
 
     func location(of key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath) -> PropertyListPath {
-        PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
+        PropertyListPath([.key(utf8: key)] + path.steps)
     }
 
     /// - Parameters:

@@ -229,7 +229,7 @@ extension Domain {
                     : try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
                 if !countQuickly(setting: own, key, in: target, handle) {
                     let growth = size(of: own, key) - size(of: key, in: target)
-                    try count(growth, in: target, handle, at: [.key(String(decoding: key, as: UTF8.self))])
+                    try count(growth, in: target, handle, at: [.key(utf8: key)])
                 }
                 target.set(own, for: key)
                 if !quotas.isEmpty { noteQuotas(key, [], charges) }

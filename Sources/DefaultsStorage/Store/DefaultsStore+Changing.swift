@@ -98,7 +98,7 @@ extension DefaultsStore {
     package func set(
         _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, replaces: Bool
     ) throws(DefaultsError) -> Int {
-        if types != nil { return try set(value, at: [.key(String(decoding: key, as: UTF8.self))], replaces: replaces) }
+        if types != nil { return try set(value, at: [.key(utf8: key)], replaces: replaces) }
         try setStored(value, forUTF8Key: key)
         return 0
     }
@@ -216,7 +216,7 @@ extension DefaultsStore {
     private func checkChange(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath?, _ value: PropertyList?
     ) throws(DefaultsError) {
-        let location = { path ?? PropertyListPath([.key(String(decoding: key, as: UTF8.self))]) }
+        let location = { path ?? PropertyListPath([.key(utf8: key)]) }
         let (rules, isMigrating) = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
             return (domain.rules, domain.isMigrating)
@@ -229,7 +229,7 @@ extension DefaultsStore {
                 file: isInFile ? layers.managed?.file ?? file : nil)
         }
         if let value {
-            try rules.check(ownKey: key, at: [.key(String(decoding: key, as: UTF8.self))])
+            try rules.check(ownKey: key, at: [.key(utf8: key)])
             try rules.check(value, at: location(), depth: path?.steps.count ?? 1)
         }
         if let validation, !isMigrating { try run(validation, location(), value) }

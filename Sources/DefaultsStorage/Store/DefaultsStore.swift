@@ -142,7 +142,7 @@ extension DefaultsStore {
 
     /// As ``value(forKey:)`` without making a String of the key: for the C functions. The bytes must be UTF-8.
     package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
-        if types != nil { return try shown(at: [.key(String(decoding: key, as: UTF8.self))]) }
+        if types != nil { return try shown(at: [.key(utf8: key)]) }
         return try stored(forUTF8Key: key)
     }
 
@@ -169,7 +169,7 @@ extension DefaultsStore {
     ) throws(DefaultsError) -> PropertyList? {
         if let value = try layered(key, steps) { return value }
         guard let types, !steps.isEmpty, let top = try layered(key, []) else { return nil }
-        let first = PropertyListPath.Step.key(String(decoding: key, as: UTF8.self))
+        let first = PropertyListPath.Step.key(utf8: key)
         return types.missing(at: PropertyListPath([first] + steps), in: top)
     }
 

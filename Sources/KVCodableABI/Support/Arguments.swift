@@ -71,7 +71,7 @@ func path(_ steps: UnsafePointer<kv_step>?, _ count: Int) throws(Failure) -> Pro
             continue
         }
         let key = try step.key.key("a key of the path", in: &room)
-        result.append(.key(String(decoding: key, as: UTF8.self)))
+        result.append(.key(utf8: key))
     }
     return PropertyListPath(result)
 }

@@ -87,6 +87,11 @@ package func shown(_ text: String, _ count: Int = 40) -> String {
 }
 
 extension PropertyListPath.Step {
+    /// The step to the value of a key that is given as its bytes, which are UTF-8.
+    @inlinable package static func key(utf8 key: some Collection<UInt8>) -> Self {
+        .key(String(decoding: key, as: UTF8.self))
+    }
+
     /// Keys are the same where their bytes are, as in the dictionaries that they lead into: Swift's strings take "é" as
     /// one character and as a letter with an accent for the same.
     public static func == (first: Self, second: Self) -> Bool {

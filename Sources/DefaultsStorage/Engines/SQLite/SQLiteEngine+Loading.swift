@@ -213,7 +213,7 @@ extension PropertyListError {
     /// The error of a row that cannot be read, with its key.
     func inRow(of key: [UInt8]) -> PropertyListError {
         var error = self
-        error.path = PropertyListPath([.key(String(decoding: key, as: UTF8.self))] + path.steps)
+        error.path = PropertyListPath([.key(utf8: key)] + path.steps)
         return error
     }
 }
