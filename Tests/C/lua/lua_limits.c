@@ -806,6 +806,33 @@ static void check_let_go(void) {
   kv_store_free(store);
 }
 
+/* Types that are all that a state may have, and one more, for which others are
+ * looked for that are garbage the first time and not the second. */
+static void check_descriptions_let_go(void) {
+  kv_store *store = new_store("{}");
+  lua_State *L = limited_state(0, 0, 40 << 20, store, 0);
+  CHECK(run_script(L,
+                   "function described(text)\n"
+                   "  local type = kv.struct('D' .. #text) {\n"
+                   "    a = kv.string:default(text) }\n"
+                   "  s:get('x', type)\n"
+                   "  return type\n"
+                   "end\n"
+                   "local function text(megabytes)\n"
+                   "  return ('x'):rep(megabytes * 2 ^ 20)\n"
+                   "end\n"
+                   "kept = { described(text(32)), described(text(20)) }\n"
+                   "last = text(9)",
+                   0));
+  for (int i = 0; i < 2; i++)
+    CHECK_NAMED(is_let_go(L,
+                          "assert(refused('limit_exceeded', 'in types',\n"
+                          "  described, last))"),
+                "and for a type that is one too many");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 /* Without a policy: as large as a store may be. */
 static void check_programs(void) {
   kv_store *store = new_store("{\"kept\": 1}");
@@ -842,6 +869,7 @@ int main(void) {
   check_watches();
   check_walks();
   check_let_go();
+  check_descriptions_let_go();
   check_programs();
   return finish_checks();
 }

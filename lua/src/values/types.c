@@ -77,6 +77,13 @@ static kvl_size write_description(lua_State *L, kvl_state *state) {
   return (kvl_size){state->nodes.count, state->bytes.count};
 }
 
+/* Raises the error on top, and lets go of the description. */
+static kvl_size refuse(lua_State *L, kvl_state *state) {
+  kvl_trim(state);
+  lua_error(L);
+  return (kvl_size){0, 0};
+}
+
 /* Writes the description at 1, counted for a type; gives its size. Raises. */
 static kvl_size count_description(lua_State *L, kvl_state *state) {
   kvl_size size = write_description(L, state);
@@ -84,16 +91,12 @@ static kvl_size count_description(lua_State *L, kvl_state *state) {
   state->described.bytes += size.bytes;
   int top = lua_gettop(L);
   if (is_too_large(L, state, size)) {
-    kvl_trim(state);
-    if (!may_collect(state)) lua_error(L);
+    if (!may_collect(state)) return refuse(L, state);
     lua_settop(L, top);
     lua_gc(L, LUA_GCCOLLECT, 0);
     /* A finalizer may have written another value. */
     size = write_description(L, state);
-    if (is_too_large(L, state, size)) {
-      kvl_trim(state);
-      lua_error(L);
-    }
+    if (is_too_large(L, state, size)) return refuse(L, state);
   }
   return size;
 }
