@@ -160,8 +160,8 @@ private struct Tab: Codable, Equatable, Sendable {
         #expect(throws: PropertyListError.self) { try store.migrateArchive(Tab.self, forKey: "broken") }
     }
 
-    @Test("shows what is in an archive, also after the archive itself was decoded")
-    func decodedArchive() throws {
+    /// An archive of an older program, and a type that every dictionary has.
+    private func archivedSound() throws -> (archive: PropertyList, type: CodableType) {
         let archive = try list([
             "$archiver": "NSKeyedArchiver", "$version": 100_000, "$top": ["root": PropertyListUID(1)],
             "$objects": [
@@ -171,11 +171,32 @@ private struct Tab: Codable, Equatable, Sendable {
         ])
         let registry = TypeRegistry()
         try registry.declare("struct Sound { volume: Int = 7 }")
-        let type = try registry.type("Sound")
+        return (archive, try registry.type("Sound"))
+    }
+
+    @Test("shows what is in an archive, also after the archive itself was decoded")
+    func decodedArchive() throws {
+        let (archive, type) = try archivedSound()
         try store.set(archive, at: ["sound"])
         let stored = try #require(try store.stored(at: ["sound"]))
         #expect(try type.decode(stored)["volume"]?.integer == 7)
         #expect(try store.value(at: ["sound"], as: type)?["volume"]?.integer == 3)
+    }
+
+    @Test("a typed set over an archive keeps nothing of it, and over else what the type does not know")
+    func setsOverArchive() throws {
+        let (archive, type) = try archivedSound()
+        let louder = try list(["volume": 5])
+        try store.set(archive, at: ["sound"])
+        try store.set(louder, at: ["sound"], as: type)
+        #expect(try store.stored(at: ["sound"]) == louder)
+        try store.set(archive, at: ["sound"])
+        let key = Array("sound".utf8)
+        _ = try key.withUnsafeBufferPointer { try store.set(louder, forUTF8Key: $0, as: type, options: .init()) }
+        #expect(try store.stored(at: ["sound"]) == louder)
+        try store.set(list(["volume": 1, "own": true]), at: ["sound"])
+        try store.set(louder, at: ["sound"], as: type)
+        #expect(try store.stored(at: ["sound"]) == list(["volume": 5, "own": true]))
     }
 
     @Test("a property has its default while the key is absent, and says what was wrong")
