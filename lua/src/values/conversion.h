@@ -41,9 +41,12 @@ enum { KVL_FREE_LEVELS = 2, KVL_SLOTS = 8 };
 int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
                  const kvl_path *path);
 
-/* Writes the Lua value at 1 in the same way. Raises the error, whose path is
- * renamed by the function at `renaming`, if one is there (errors.h). */
-void kvl_to_nodes_renamed(lua_State *L, kvl_state *state, int renaming);
+/* Writes the Lua value at 1 in the same way; gives its size. One with more than
+ * `kept` bytes of strings and data is not whole: it is to be refused. Raises
+ * the error, whose path is renamed by the function at `renaming`, if one is
+ * there (errors.h). */
+kvl_size kvl_to_nodes_renamed(lua_State *L, kvl_state *state, int renaming,
+                              size_t kept);
 
 /* Frees the state's buffers that have become large, when the value in them is
  * stored or refused: the next may be small. */

@@ -23,6 +23,8 @@ typedef struct Frame {
 typedef struct Walk {
   lua_State *L;
   kvl_state *state;
+  size_t kept;  /* once there are more bytes, they are only counted */
+  size_t bytes; /* of strings and data so far */
   kv_status status;
   const char *message;
   const char *found;
@@ -76,21 +78,24 @@ static int too_large(Walk *walk, const Frame *frame, const char *what,
   return fail(walk, frame, KV_LIMIT_EXCEEDED, walk->text, NULL);
 }
 
-/* Copies the bytes and appends a node that refers to them. */
+/* Copies the bytes, if they are kept, and appends a node that refers to
+ * them. */
 static int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
                         const char *bytes, size_t length, const Frame *frame) {
   kvl_buffer *text = &walk->state->bytes;
-  size_t offset = text->count;
+  size_t offset = walk->bytes;
   if (length > UINT32_MAX)
     return fail(walk, frame, KV_LIMIT_EXCEEDED, "a string is too long", NULL);
   if (length > walk->state->max_bytes - offset)
     return too_large(walk, frame, "bytes of strings and data",
                      walk->state->max_bytes);
-  if (!kvl_reserve(text, length, 1) ||
-      !append_node(nodes, head, (uint32_t)length, offset))
+  if (!append_node(nodes, head, (uint32_t)length, offset))
     return no_memory(walk, frame);
+  walk->bytes = offset + length;
+  if (walk->bytes > walk->kept) return 1;
+  if (!kvl_reserve(text, length, 1)) return no_memory(walk, frame);
   if (length > 0) memcpy((char *)text->data + offset, bytes, length);
-  text->count = offset + length;
+  text->count = walk->bytes;
   return 1;
 }
 
@@ -432,20 +437,22 @@ static int write_nodes(Walk *walk, int index) {
 
 int kvl_to_nodes(lua_State *L, kvl_state *state, int index,
                  const kvl_path *path) {
-  Walk walk = {L, state, KV_OK, NULL, NULL, ""};
+  Walk walk = {.L = L, .state = state, .kept = SIZE_MAX};
   if (write_nodes(&walk, index)) return 1;
   push_failure(&walk, path);
   return 0;
 }
 
-void kvl_to_nodes_renamed(lua_State *L, kvl_state *state, int renaming) {
-  Walk walk = {L, state, KV_OK, NULL, NULL, ""};
-  if (write_nodes(&walk, 1)) return;
+kvl_size kvl_to_nodes_renamed(lua_State *L, kvl_state *state, int renaming,
+                              size_t kept) {
+  Walk walk = {.L = L, .state = state, .kept = kept};
+  if (write_nodes(&walk, 1)) return (kvl_size){state->nodes.count, walk.bytes};
   if (lua_isfunction(L, renaming))
     push_renamed_failure(&walk, renaming);
   else
     push_failure(&walk, NULL);
   lua_error(L);
+  return (kvl_size){0, 0};
 }
 
 static void trim(kvl_buffer *buffer, size_t size) {

@@ -49,16 +49,33 @@ static Compiled *new_type(lua_State *L, const kvl_state *state) {
  * types. All that are alive, and those that have a name, have together at most
  * half as much again as one value may have. */
 
-static int is_too_large(lua_State *L, const kvl_state *state, kvl_size size) {
-  size_t nodes = state->max_nodes + state->max_nodes / 2;
-  size_t bytes = state->max_bytes + state->max_bytes / 2;
-  if (state->types.nodes + size.nodes > nodes)
-    kvl_push_too_large(L, nodes, "values and keys in types");
-  else if (state->types.bytes + size.bytes > bytes)
-    kvl_push_too_large(L, bytes, "bytes of strings and data in types");
+static size_t most_of_types(size_t most) { return most + most / 2; }
+
+static size_t left_of(size_t most, size_t taken) {
+  return taken < most ? most - taken : 0;
+}
+
+/* What the types that are alive leave for another. */
+static kvl_size left_for_types(const kvl_state *state) {
+  return (kvl_size){
+      left_of(most_of_types(state->max_nodes), state->types.nodes),
+      left_of(most_of_types(state->max_bytes), state->types.bytes)};
+}
+
+static int fits(kvl_size size, kvl_size left) {
+  return size.nodes <= left.nodes && size.bytes <= left.bytes;
+}
+
+/* Raises the error of what is larger than what is left. */
+static void refuse(lua_State *L, const kvl_state *state, kvl_size size,
+                   kvl_size left) {
+  if (size.nodes > left.nodes)
+    kvl_push_too_large(L, most_of_types(state->max_nodes),
+                       "values and keys in types");
   else
-    return 0;
-  return 1;
+    kvl_push_too_large(L, most_of_types(state->max_bytes),
+                       "bytes of strings and data in types");
+  lua_error(L);
 }
 
 /* Whether it is time to look for types that are garbage: where as much was
@@ -71,32 +88,22 @@ static int may_collect(kvl_state *state) {
   return 1;
 }
 
-/* Writes the description at 1; gives its size. Raises. */
-static kvl_size write_description(lua_State *L, kvl_state *state) {
-  kvl_to_nodes_renamed(L, state, 2);
-  return (kvl_size){state->nodes.count, state->bytes.count};
-}
-
-/* Raises the error on top, and lets go of the description. */
-static kvl_size refuse(lua_State *L, kvl_state *state) {
-  kvl_trim(state);
-  lua_error(L);
-  return (kvl_size){0, 0};
-}
-
-/* Writes the description at 1, counted for a type; gives its size. Raises. */
+/* Writes the description at 1, counted for a type; gives its size. One for
+ * which nothing is left takes no memory for its strings. Raises. */
 static kvl_size count_description(lua_State *L, kvl_state *state) {
-  kvl_size size = write_description(L, state);
+  kvl_size left = left_for_types(state);
+  kvl_size size = kvl_to_nodes_renamed(L, state, 2, left.bytes);
   state->described.nodes += size.nodes;
   state->described.bytes += size.bytes;
-  int top = lua_gettop(L);
-  if (is_too_large(L, state, size)) {
-    if (!may_collect(state)) return refuse(L, state);
-    lua_settop(L, top);
+  if (!fits(size, left) && may_collect(state)) {
     lua_gc(L, LUA_GCCOLLECT, 0);
     /* A finalizer may have written another value. */
-    size = write_description(L, state);
-    if (is_too_large(L, state, size)) return refuse(L, state);
+    left = left_for_types(state);
+    size = kvl_to_nodes_renamed(L, state, 2, left.bytes);
+  }
+  if (!fits(size, left)) {
+    kvl_trim(state);
+    refuse(L, state, size, left);
   }
   return size;
 }
@@ -141,7 +148,8 @@ static int expression(lua_State *L) {
 static void count_text(lua_State *L, kvl_state *state, size_t length) {
   kvl_size size = {length / 4, length};
   if (!state->is_bounded) return;
-  if (is_too_large(L, state, size)) lua_error(L);
+  kvl_size left = left_for_types(state);
+  if (!fits(size, left)) refuse(L, state, size, left);
   state->types.nodes += size.nodes;
   state->types.bytes += size.bytes;
 }
