@@ -131,7 +131,7 @@ struct KeyTable<Value>: ~Copyable {
 
     /// The number of bytes with which all keys begin.
     private func commonPrefix(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        guard entries.count > 1, let first = entries.first.map({ Self.slice(bytes, $0) }) else { return 0 }
+        guard let first = entries.first.map({ Self.slice(bytes, $0) }) else { return 0 }
         return entries.reduce(first.count) { sharedLength(first, Self.slice(bytes, $1), upTo: $0) }
     }
 

@@ -129,9 +129,15 @@ def statements(source):
         if source.mask[block] != "{" or "\n" in source.mask[block:end]:
             continue
         header = re.match(r"\{ (?:[^{}=]*\bin )?", source.mask[block:end])
-        if header:
+        if header and not is_taken(source, block, end):
             result += statement(source, block + header.end(), block, source.trimmed(block + 1, end)[1])
     return result
+
+
+def is_taken(source, block, end):
+    """Whether a closure on one line gives a value to the statement that it stands in."""
+    takes = re.match(r"\s*((let|var|return|throw)\b|[\w.]+ = )", source.header(block))
+    return bool(takes) and " = " not in source.mask[block:end]
 
 
 def statement(source, start, block, limit=None):
