@@ -25,7 +25,7 @@ class Store:
             "watch", "polling", "kill", "faults", "unsaved", "limits")
     # Of stores on servers.
     fleet_rows = ("values", "watch", "away", "cache", "cache_of_many", "layers", "accepts", "accepted_of_programs",
-                  "restored", "answer_lost", "cut_after", "stuck", "fork", "sandbox")
+                  "restored", "answer_lost", "cut_after", "stuck", "warned", "fork", "sandbox")
     # C programs and specs that measure time or memory.
     measuring = {"growth", "invalid", "limits", "stack", "growth_spec"}
     # Tests that take longer than all others of their suite; each stands for itself.
