@@ -497,6 +497,55 @@ static void check_type_nodes(void) {
   kv_store_free(store);
 }
 
+/* In LuaJIT, its 64-bit numbers have the collector work while they are
+ * written. */
+static const char collecting[] =
+    "wide = {}\n"
+    "local one = jit and loadstring('return 1LL')() or 1\n"
+    "for i = 1, 100000 do wide[i] = one + i end\n"
+    "function text(size) return ('x'):rep(size) end\n"
+    "function use(...)\n"
+    "  return pcall(kv.encode, {}, kv.any:default { ... })\n"
+    "end\n"
+    "return true\n";
+
+static void check_types_collected(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options options = {.max_bytes = 1 << 20};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  CHECK(holds(L, collecting));
+  CHECK_NAMED(holds(L,
+                    "if not jit then return true end\n"
+                    "for round = 1, 4 do\n"
+                    "  local garbage = {}\n"
+                    "  for i = 1, 7 do\n"
+                    "    garbage[i] = kv.any:default { text(200000) }\n"
+                    "    pcall(kv.encode, {}, garbage[i])\n"
+                    "  end\n"
+                    "  use(text(250000)) use(text(250000))\n"
+                    "  garbage = nil\n"
+                    "  assert(use(wide, text(200000)))\n"
+                    "end\n"
+                    "return true"),
+              "what is let go of while a type is written has room for it");
+  CHECK_NAMED(holds(L,
+                    "if not jit then return true end\n"
+                    "local made = kv.any:default { wide, text(900000) }\n"
+                    "local spaces, declared = (' '):rep(120000), 0\n"
+                    "collectgarbage('setpause', 100)\n"
+                    "collectgarbage('setstepmul', 1000)\n"
+                    "collectgarbage()\n"
+                    "getmetatable(newproxy(true)).__gc = function()\n"
+                    "  for i = 1, 12 do kv.declare(spaces) declared = i end\n"
+                    "end\n"
+                    "local good, problem = pcall(kv.encode, {}, made)\n"
+                    "return declared == 12 and not good\n"
+                    "  and problem.message:find 'bytes.*in types'"),
+              "what is declared while a type is written counts");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 /* ---- Stores of the script's own */
 
 static void check_own_stores(void) {
@@ -676,5 +725,6 @@ int main(void) {
   check_types();
   check_type_texts();
   check_type_nodes();
+  check_types_collected();
   return finish_checks();
 }

@@ -856,7 +856,8 @@ static void check_descriptions_let_go(void) {
       "last = text(36)");
   for (int i = 0; i < 2; i++) {
     CHECK_NAMED(is_let_go(L, one_more), "and for a type that is one too many");
-    CHECK_NAMED(runs_in_little(L, one_more), "which takes none for its texts");
+    CHECK_NAMED(runs_in_little(L, one_more),
+                "which takes none for a text that is larger than what is left");
   }
   lua_close(L);
   L = state_with_types(store,

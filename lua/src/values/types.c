@@ -62,14 +62,14 @@ static kvl_size left_for_types(const kvl_state *state) {
       left_of(most_of_types(state->max_bytes), state->types.bytes)};
 }
 
-static int fits(kvl_size size, kvl_size left) {
+static int fits(const kvl_state *state, kvl_size size) {
+  kvl_size left = left_for_types(state);
   return size.nodes <= left.nodes && size.bytes <= left.bytes;
 }
 
-/* Raises the error of what is larger than what is left. */
-static void refuse(lua_State *L, const kvl_state *state, kvl_size size,
-                   kvl_size left) {
-  if (size.nodes > left.nodes)
+/* Raises the error of what does not fit. */
+static void refuse(lua_State *L, const kvl_state *state, kvl_size size) {
+  if (size.nodes > left_for_types(state).nodes)
     kvl_push_too_large(L, most_of_types(state->max_nodes),
                        "values and keys in types");
   else
@@ -88,22 +88,29 @@ static int may_collect(kvl_state *state) {
   return 1;
 }
 
-/* Writes the description at 1, counted for a type; gives its size. One for
- * which nothing is left takes no memory for its strings. Raises. */
+/* Writes the description at 1, but no more of its strings than is left for
+ * them; gives its size. 0 where it does not fit, or is not whole. Raises. */
+static int write_description(lua_State *L, kvl_state *state, kvl_size *size) {
+  size_t kept = left_for_types(state).bytes;
+  *size = kvl_to_nodes_renamed(L, state, 2, kept);
+  /* In LuaJIT, finalizers may have made and freed types meanwhile. */
+  return fits(state, *size) && size->bytes <= kept;
+}
+
+/* Writes the description at 1, counted for a type; gives its size. Raises. */
 static kvl_size count_description(lua_State *L, kvl_state *state) {
-  kvl_size left = left_for_types(state);
-  kvl_size size = kvl_to_nodes_renamed(L, state, 2, left.bytes);
+  kvl_size size;
+  int is_written = write_description(L, state, &size);
   state->described.nodes += size.nodes;
   state->described.bytes += size.bytes;
-  if (!fits(size, left) && may_collect(state)) {
+  if (!is_written && (fits(state, size) || may_collect(state))) {
     lua_gc(L, LUA_GCCOLLECT, 0);
     /* A finalizer may have written another value. */
-    left = left_for_types(state);
-    size = kvl_to_nodes_renamed(L, state, 2, left.bytes);
+    is_written = write_description(L, state, &size);
   }
-  if (!fits(size, left)) {
+  if (!is_written) {
     kvl_trim(state);
-    refuse(L, state, size, left);
+    refuse(L, state, size);
   }
   return size;
 }
@@ -148,8 +155,7 @@ static int expression(lua_State *L) {
 static void count_text(lua_State *L, kvl_state *state, size_t length) {
   kvl_size size = {length / 4, length};
   if (!state->is_bounded) return;
-  kvl_size left = left_for_types(state);
-  if (!fits(size, left)) refuse(L, state, size, left);
+  if (!fits(state, size)) refuse(L, state, size);
   state->types.nodes += size.nodes;
   state->types.bytes += size.bytes;
 }
