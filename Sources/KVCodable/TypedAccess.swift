@@ -85,7 +85,7 @@ extension PropertyListStorage {
 extension CodableType {
     /// Whether the stored value is an older program's archive: a get shows what is in it, and a set keeps nothing of it,
     /// so that the value is in the type's own form from then on.
-    func isOlderArchive(_ stored: PropertyList) -> Bool {
+    fileprivate func isOlderArchive(_ stored: PropertyList) -> Bool {
         !takesArchives && stored.isKeyedArchive
     }
 

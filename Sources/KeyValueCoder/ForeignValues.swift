@@ -6,8 +6,8 @@ internal import KeyValueCoding
 //
 // On Linux NSArray and NSDictionary give a collection inside them converted with all that is in it, which does not end
 // for one that contains itself, and overflows the program's stack. Both are `CustomReflectable`, and their mirrors show
-// the elements as they are stored. Nothing rests on that: where a mirror has another number of children, the elements
-// are asked for one by one.
+// the elements as they are stored. Nothing rests on that: where a mirror has other children, or another number of them,
+// the elements are asked for one by one.
 
 extension NSNull: ForeignValue {
     package var swiftValue: Any? { nil }
@@ -69,9 +69,8 @@ extension NSDictionary: ForeignValue {
         var entries: [String: Any] = [:]
         entries.reserveCapacity(count)
         for child in stored {
-            guard let (key, value) = child.value as? (key: NSObject, value: AnyObject), let key = key as? NSString,
-                let name = key.text
-            else { return nil }
+            guard let (key, value) = child.value as? (key: NSObject, value: AnyObject) else { return byEnumeration }
+            guard let name = (key as? NSString)?.text else { return nil }
             entries[name] = isCollection(value) ? value : self[key]
         }
         return stored.count == count ? entries : byEnumeration

@@ -219,8 +219,12 @@ private struct Scaled: CodableWithConfiguration, Equatable {
             decoder.keyDecodingStrategy = strategy
             #expect(try decoder.decode([String: Item].self, from: value) == expected)
             #expect(try decoder.decode([String: Item].self, from: PropertyList(any: value)) == expected)
+            let sides = try decoder.decode([Side: Item].self, from: ["left_side": ["my_value": 1]])
+            #expect(sides == [.left: Item(myValue: 1)])
+            #expect(try decoder.decode([Int: Item].self, from: ["7": ["my_value": 1]]) == [7: Item(myValue: 1)])
         }
     }
 
+    private enum Side: String, Codable, CodingKeyRepresentable { case left = "left_side" }
     private enum ItemKey: String, CodingKey { case myValue, wrong }
 }

@@ -41,7 +41,7 @@ extension DefaultsStore {
     }
 
     /// The folder of the administrator's locked keys, with a file for each store's name, in the same folders.
-    static let managedFolder = "/etc/kvcodable/managed"
+    private static let managedFolder = "/etc/kvcodable/managed"
 
     /// Checks that an administrator's file or folder does not belong to the user, nor is writable by everybody: they
     /// could lock keys for the programs of others, or unlock them. One that is not there is fine.

@@ -157,7 +157,7 @@ final class FleetLayer: @unchecked Sendable {
 }
 
 /// A domain's dictionary, and the generation and revision that it is of.
-struct NumberedSnapshot {
+private struct NumberedSnapshot {
     let list: PropertyList
     let generation: UInt64
     /// The revision that the engine saw last; nil where it counts none.
@@ -165,7 +165,7 @@ struct NumberedSnapshot {
     /// How often the engine was found to have gone back.
     let returns: Int
     /// The error of a value that cannot be read, and is not in the dictionary.
-    fileprivate let damage: DefaultsError?
+    let damage: DefaultsError?
 }
 
 extension Domain {
