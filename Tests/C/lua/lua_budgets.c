@@ -407,6 +407,22 @@ static void check_types(void) {
                     "end)\n"
                     "return made == 0 and message:find 'line 1'"),
               "a text that is wrong is told first");
+  CHECK_NAMED(holds(L,
+                    "local kept = kv.any:default { long:rep(5) }\n"
+                    "kv.encode({}, kept)\n"
+                    "local function refused_from(first, step)\n"
+                    "  for size = first, 6000, step do\n"
+                    "    collectgarbage() collectgarbage()\n"
+                    "    local good, problem = pcall(kv.encode, {},\n"
+                    "      kv.any:default { ('x'):rep(size) })\n"
+                    "    if not good then return size, problem.message end\n"
+                    "  end\n"
+                    "end\n"
+                    "local _, message =\n"
+                    "  refused_from(refused_from(500, 100) - 100, 1)\n"
+                    "return message ==\n"
+                    "  'More than 9000 bytes of strings and data in types'"),
+              "one that fits to the byte is whole");
   lua_close(L);
   kv_lua_options none = {0};
   L = making_state(none, store);
