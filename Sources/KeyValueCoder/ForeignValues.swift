@@ -6,8 +6,8 @@ internal import KeyValueCoding
 //
 // On Linux NSArray and NSDictionary give a collection inside them converted with all that is in it, which does not end
 // for one that contains itself, and overflows the program's stack. Both are `CustomReflectable`, and their mirrors show
-// the elements as they are stored. Nothing rests on that: where a mirror has other children, or another number of them,
-// the elements are asked for one by one.
+// the elements as they are stored. Only the depth of what contains itself rests on that: where a mirror has other
+// children, or another number of them, the elements are asked for one by one.
 
 extension NSNull: ForeignValue {
     package var swiftValue: Any? { nil }

@@ -49,32 +49,24 @@ static Compiled *new_type(lua_State *L, const kvl_state *state) {
  * types. All that are alive, and those that have a name, have together at most
  * half as much again as one value may have. */
 
-static size_t most_of_types(size_t most) { return most + most / 2; }
-
-static size_t left_of(size_t most, size_t taken) {
-  return taken < most ? most - taken : 0;
-}
-
-/* What the types that are alive leave for another. */
-static kvl_size left_for_types(const kvl_state *state) {
-  return (kvl_size){
-      left_of(most_of_types(state->max_nodes), state->types.nodes),
-      left_of(most_of_types(state->max_bytes), state->types.bytes)};
+static kvl_size most_of_types(const kvl_state *state) {
+  return (kvl_size){state->max_nodes + state->max_nodes / 2,
+                    state->max_bytes + state->max_bytes / 2};
 }
 
 static int fits(const kvl_state *state, kvl_size size) {
-  kvl_size left = left_for_types(state);
-  return size.nodes <= left.nodes && size.bytes <= left.bytes;
+  kvl_size most = most_of_types(state);
+  return state->types.nodes + size.nodes <= most.nodes &&
+         state->types.bytes + size.bytes <= most.bytes;
 }
 
 /* Raises the error of what does not fit. */
 static void refuse(lua_State *L, const kvl_state *state, kvl_size size) {
-  if (size.nodes > left_for_types(state).nodes)
-    kvl_push_too_large(L, most_of_types(state->max_nodes),
-                       "values and keys in types");
+  kvl_size most = most_of_types(state);
+  if (state->types.nodes + size.nodes > most.nodes)
+    kvl_push_too_large(L, most.nodes, "values and keys in types");
   else
-    kvl_push_too_large(L, most_of_types(state->max_bytes),
-                       "bytes of strings and data in types");
+    kvl_push_too_large(L, most.bytes, "bytes of strings and data in types");
   lua_error(L);
 }
 
@@ -91,7 +83,7 @@ static int may_collect(kvl_state *state) {
 /* Writes the description at 1, but no more of its strings than is left for
  * them; gives its size. 0 where it does not fit, or is not whole. Raises. */
 static int write_description(lua_State *L, kvl_state *state, kvl_size *size) {
-  size_t kept = left_for_types(state).bytes;
+  size_t kept = most_of_types(state).bytes - state->types.bytes;
   *size = kvl_to_nodes_renamed(L, state, 2, kept);
   /* In LuaJIT, finalizers may have made and freed types meanwhile. */
   return fits(state, *size) && size->bytes <= kept;
