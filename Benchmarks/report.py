@@ -8,7 +8,7 @@ A benchmark prints what it likes, and a line for each row, its fields parted by 
 
     row  NAME  UNIT  OURS  PEER=FIGURE  PEER=FIGURE …
 
-Units are ns, µs, ms, s, B, KB, MB and instructions. Figures are medians. A target is the most that ours may take ({"most": 60,
+Units are ns, µs, ms, s, B, KB and MB. Figures are medians. A target is the most that ours may take ({"most": 60,
 "unit": "ns"}) or the most times that it may take as long as a peer ({"ratio": 1.3, "to": "floor"}); a part's "faster
 than" names peers that ours must not be slower than, in every row with a target, or says how many times as fast as each
 ours must be ({"libplist": 1, "JSONEncoder": 3}).
@@ -29,18 +29,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT / "build/bench"
-SCALES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1, "B": 1, "KB": 1e3, "MB": 1e6, "instructions": 1}
+SCALES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1, "B": 1, "KB": 1e3, "MB": 1e6}
 TIMES = ("s", "ms", "µs", "ns")
 SIZES = ("MB", "KB", "B")
-COUNTS = ("instructions",)
 
 
 def shown(value, unit):
     """A figure in base units, in the unit that suits it."""
-    units = next(units for units in (TIMES, SIZES, COUNTS) if unit in units)
+    units = next(units for units in (TIMES, SIZES) if unit in units)
     best = next((one for one in units if abs(value) >= SCALES[one]), units[-1])
     number = value / SCALES[best]
-    return f"{number:.0f} {best}" if units == COUNTS else f"{number:.3g} {best}"
+    return f"{number:.3g} {best}"
 
 
 def multiple(number):

@@ -25,7 +25,6 @@ tables() {
   export LUA_CPATH="build/?.so;build/bench/?.so;;"
   # The addresses of code and data make some processes slower than others by a tenth.
   for process in 1 2 3 4 5; do lua5.4 Benchmarks/lua/tables.lua; done
-  python3 Benchmarks/instructions.py "one 10-field record" "one record, typed" "one record, renamed"
   build/bench/reads
   python3 Benchmarks/require.py
 }

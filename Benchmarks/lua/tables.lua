@@ -3,7 +3,8 @@
 -- a row for each shape (report.py).
 --
 --   tables.lua                      all rows
---   tables.lua SHAPE WHO COUNT      only COUNT calls of "ours" or "floor"
+--   tables.lua SHAPE WHO COUNT      only COUNT calls of "ours" or "floor", for
+--                                   a profiler
 
 local kv = require "kvcodable"
 local copy = require "floor"

@@ -28,7 +28,7 @@ import Testing
         let registry = try registry()
         let list = try plain(100)
         let type = try registry.type("[Plain]")
-        let plan = try type.plans.plan(of: type.form, in: type.table)
+        let plan = try type.plans.plan()
         #expect(list.document.finding(plan.question, at: 0) == nil)
         #expect(try type.decode(list).document === list.document)
         #expect(list.document.finding(plan.question, at: 0) != nil)
@@ -55,7 +55,7 @@ import Testing
         let type = try registry().type("[Plain]")
         let list = try plain(100)
         _ = try type.encode(list)
-        let plan = try type.plans.plan(of: type.form, in: type.table)
+        let plan = try type.plans.plan()
         #expect(list.document.finding(plan.question, at: 0) != nil)
     }
 

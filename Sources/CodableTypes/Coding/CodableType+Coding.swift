@@ -15,7 +15,7 @@ extension CodableType {
     ///   keys and data, to it.
     public func decode(_ stored: PropertyList, at path: PropertyListPath = []) throws(TypeError) -> PropertyList {
         do throws(TypeError) {
-            return try decode(stored, try plans.plan(of: form, in: table))
+            return try decode(stored, try plans.plan())
         } catch {
             throw error.placed(below: path)
         }
@@ -24,7 +24,7 @@ extension CodableType {
     /// The result of a typed get, if it is known already, or is the value itself by a look at its node; nil where it is
     /// not, and for types that a keyed archive may be of, such as a dictionary of anything.
     package func knownProgramForm(_ stored: PropertyList) -> PropertyList? {
-        guard let plan = plans.current(in: table) else { return nil }
+        guard let plan = plans.current else { return nil }
         let root = plan.view.nodes[plan.root]
         if root.isPlainly(stored.node) { return stored }
         return root.shape == .dictionary ? nil : stored.notedProgramForm(plan)
@@ -94,7 +94,7 @@ extension CodableType {
         options: EncodeOptions = EncodeOptions()
     ) throws(TypeError) -> Encoded {
         do throws(TypeError) {
-            let plan = try plans.plan(of: form, in: table)
+            let plan = try plans.plan()
             return try encode(value, over: options.replaces ? nil : stored, plan)
         } catch {
             throw error.placed(below: path)

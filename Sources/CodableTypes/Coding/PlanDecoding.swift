@@ -34,7 +34,10 @@ struct PlanDecoding: ~Copyable {
     ///
     /// - Throws: the first fault, with its path from the value.
     static func decoded(_ list: PropertyList, _ plan: TypePlan, as type: Int) throws(TypeError) -> Decoded {
-        defer { withExtendedLifetime((list, plan)) {} }
+        defer {
+            withExtendedLifetime(list) {}
+            withExtendedLifetime(plan) {}
+        }
         var decoding = PlanDecoding(plan, list)
         do throws(TypeError) {
             try decoding.write(type, list.index, depth: 0)
@@ -45,7 +48,7 @@ struct PlanDecoding: ~Copyable {
         return decoding.finish(list)
     }
 
-    private init(_ plan: TypePlan, _ list: PropertyList) {
+    private init(_ plan: TypePlan, _ list: borrowing PropertyList) {
         self.plan = plan
         tables = plan.view
         document = list.document

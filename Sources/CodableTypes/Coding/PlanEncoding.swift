@@ -38,8 +38,13 @@ struct PlanEncoding: ~Copyable {
     static func encoded(
         _ list: PropertyList, over stored: PropertyList?, _ plan: TypePlan, as type: Int
     ) throws(TypeError) -> Encoded {
-        defer { withExtendedLifetime((list, stored, plan)) {} }
-        var encoding = PlanEncoding(plan, list, stored?.document)
+        defer {
+            withExtendedLifetime(list) {}
+            withExtendedLifetime(stored) {}
+            withExtendedLifetime(plan) {}
+        }
+        var encoding = PlanEncoding(plan, list, over: stored ?? list)
+        if let stored { encoding.output.allowParts(of: stored.document) }
         do throws(TypeError) {
             try encoding.write(type, list.index, over: stored?.index, depth: 0)
         } catch {
@@ -49,15 +54,13 @@ struct PlanEncoding: ~Copyable {
         return encoding.finish(list)
     }
 
-    private init(_ plan: TypePlan, _ list: PropertyList, _ old: Document?) {
+    private init(_ plan: TypePlan, _ list: borrowing PropertyList, over stored: borrowing PropertyList) {
         self.plan = plan
         tables = plan.view
         document = list.document
         nodes = document.nodes
-        // Not the property `document`: where a closure, which `??` makes, captures a value before it is whole, the
-        // compiler (6.3.1) frees a property that is not set yet.
-        self.old = old ?? list.document
-        output = PlanOutput(tables, list, old)
+        old = stored.document
+        output = PlanOutput(tables, list)
     }
 
     private mutating func finish(_ list: PropertyList) -> Encoded {
@@ -220,7 +223,8 @@ struct PlanEncoding: ~Copyable {
         for number in 0..<structure.count {
             let field = tables.fields + (structure.first &+ number)
             let key = field.pointee.key
-            let source = unknown.moved(to: tables.bytes(key), in: old) { keepStored($0, of: stored, header) }
+            while let slot = unknown.next(before: tables.bytes(key), in: old) { keepStored(slot, of: stored, header) }
+            let source = unknown.value
             guard fault.isAfter(field.pointee) else { continue }
             let value = given[first &+ Int(field.pointee.rank)]
             let content = content(of: field, value, over: source)
@@ -245,7 +249,7 @@ struct PlanEncoding: ~Copyable {
         }
         try fault.check()
         if let stranger { throw unknownField(stranger, of: structureIndex) }
-        unknown.rest { keepStored($0, of: stored, header) }
+        while let slot = unknown.next() { keepStored(slot, of: stored, header) }
         noteTransients(of: structure, from: first)
         given.count = first
         end(header, from: firstKey)
@@ -366,11 +370,10 @@ struct PlanEncoding: ~Copyable {
         let header = output.begin(.dictionary)
         let firstKey = keys.count
         var unknown = UnknownKeys(of: stored, in: old)
-        let keepUnknown = { (self: inout PlanEncoding, slot: Int) in
-            let isCase = self.tables.structure(ofCase: self.old.buffer(of: self.old.nodes[slot]), type) != nil
-            if !isCase { self.keepStored(slot, of: stored, header) }
+        while let slot = unknown.next(before: name, in: old) {
+            keepStored(slot, of: stored, header, unlessCaseOf: type)
         }
-        let source = unknown.moved(to: name, in: old) { keepUnknown(&self, $0) }
+        let source = unknown.value
         keep(output.stored(nodes[slot], of: document), header)
         do throws(TypeError) {
             try output.check(values, of: document, .dictionary, depth)
@@ -378,8 +381,15 @@ struct PlanEncoding: ~Copyable {
         } catch {
             throw error.placed(at: .key(document.text(of: nodes[slot])))
         }
-        unknown.rest { keepUnknown(&self, $0) }
+        while let slot = unknown.next() { keepStored(slot, of: stored, header, unlessCaseOf: type) }
         end(header, from: firstKey)
+    }
+
+    private mutating func keepStored(
+        _ slot: Int, of stored: Int?, _ header: Int, unlessCaseOf type: TypePlan.Node
+    ) {
+        let isCase = tables.structure(ofCase: old.buffer(of: old.nodes[slot]), type) != nil
+        if !isCase { keepStored(slot, of: stored, header) }
     }
 
     /// The key of the one case that is given, and the struct of its values.
@@ -408,6 +418,8 @@ private struct UnknownKeys {
     private let header: Int
     private var slot = 0
     private var end = 0
+    /// The node of the value of the known key that the walk came to last; nil where the dictionary has no such key.
+    private(set) var value: Int?
 
     /// - Parameter header: the dictionary's node; another kind of value, or none, has no keys.
     init(of header: Int?, in document: Document) {
@@ -417,26 +429,23 @@ private struct UnknownKeys {
         (slot, end) = (keys.lowerBound, keys.upperBound)
     }
 
-    /// Goes on to a known key, past others, which `body` is given; gives the node of its value.
-    mutating func moved(
-        to key: UnsafeBufferPointer<UInt8>, in document: Document, _ body: (_ slot: Int) -> Void
-    ) -> Int? {
-        while slot < end {
-            let order = compareBytes(document.buffer(of: document.nodes[slot]), key)
-            if order > 0 { return nil }
-            defer { slot &+= 1 }
-            if order == 0 { return header &+ document.nodes[slot].distance }
-            body(slot)
-        }
+    /// The next key before a known one; nil once the walk is at that one, whose value it has then, or past it.
+    mutating func next(before key: UnsafeBufferPointer<UInt8>, in document: Document) -> Int? {
+        value = nil
+        guard slot < end else { return nil }
+        let order = compareBytes(document.buffer(of: document.nodes[slot]), key)
+        if order > 0 { return nil }
+        slot &+= 1
+        if order < 0 { return slot &- 1 }
+        value = header &+ document.nodes[slot &- 1].distance
         return nil
     }
 
-    /// The keys behind the last known one.
-    mutating func rest(_ body: (_ slot: Int) -> Void) {
-        while slot < end {
-            body(slot)
-            slot &+= 1
-        }
+    /// The next key behind the last known one.
+    mutating func next() -> Int? {
+        guard slot < end else { return nil }
+        slot &+= 1
+        return slot &- 1
     }
 }
 

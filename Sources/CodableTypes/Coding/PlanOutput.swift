@@ -10,7 +10,7 @@ struct PlanOutput: ~Copyable {
     var nodes = GrowableBuffer<kv_node>()
     var bytes = GrowableBuffer<UInt8>()
     /// The offset of each struct's texts in the bytes; -1 where they are not there yet.
-    private var textStarts: [Int]
+    private var textStarts = GrowableBuffer<Int>()
     /// How many containers are open, and how many were at most.
     private var openContainers = 0
     private var depth = 0
@@ -24,24 +24,27 @@ struct PlanOutput: ~Copyable {
     /// the document, and its Lua strings, have them once for each value.
     var sharedBytes = 0
 
-    private let nodeLimit: Int
-    private let byteLimit: Int
+    private var nodeLimit: Int
+    private var byteLimit: Int
 
-    /// - Parameters:
-    ///   - source: the value that the document is made of, which limits its size.
-    ///   - old: another document that parts are taken from.
-    init(_ plan: TypePlan.View, _ source: PropertyList, _ old: Document? = nil) {
-        // No document is larger than half of the range of these sums.
+    /// - Parameter source: the value that the document is made of, which limits its size.
+    init(_ plan: TypePlan.View, _ source: borrowing PropertyList) {
         let document = source.document
-        nodeLimit = min(
-            document.nodeCount &+ (old?.nodeCount ?? 0) &+ TypeLimits.addedNodes, PropertyListLimits.nodes / 2)
-        byteLimit = min(
-            document.byteCount &+ (old?.byteCount ?? 0) &+ TypeLimits.addedBytes, PropertyListLimits.length / 2)
-        textStarts = Array(repeating: -1, count: plan.structureCount)
+        nodeLimit = min(document.nodeCount &+ TypeLimits.addedNodes, PropertyListLimits.nodes / 2)
+        byteLimit = min(document.byteCount &+ TypeLimits.addedBytes, PropertyListLimits.length / 2)
+        textStarts.reserve(plan.structureCount)
+        for _ in 0..<plan.structureCount { textStarts.append(-1) }
         guard source.kind.isContainer else { return }
         nodes.reserve(source.node.span)
         // Keys may be a little longer than names, and names than keys.
         bytes.reserve(source.isWholeDocument ? document.byteCount &+ 48 : 0)
+    }
+
+    /// Makes room for parts of another document.
+    mutating func allowParts(of old: Document) {
+        // No document is larger than half of the range of these sums.
+        nodeLimit = min(nodeLimit &+ old.nodeCount, PropertyListLimits.nodes / 2)
+        byteLimit = min(byteLimit &+ old.byteCount, PropertyListLimits.length / 2)
     }
 
     /// The document; the output is empty afterwards.

@@ -223,23 +223,32 @@ final class TypePlan: @unchecked Sendable {
     var isPure: Bool { swiftTypes.isEmpty }
 }
 
-/// The plan of a type, made when it is first needed. Safe to use from several threads.
+/// The parts of a type, with its plan, made when it is first needed. Safe to use from several threads.
 final class TypePlanCache: Sendable {
+    let form: CodableType.Form
+    let table: TypeTable?
     /// The latest plan. Guarded by ``Lock/shared``.
     private nonisolated(unsafe) var latest: TypePlan?
 
-    /// The latest plan, where it is still the right one.
-    func current(in table: TypeTable?) -> TypePlan? {
-        let plan = Lock.shared.withLock { latest }
-        return plan?.generation == table?.generation ?? 0 ? plan : nil
+    init(_ form: CodableType.Form, in table: TypeTable?) {
+        self.form = form
+        self.table = table
     }
 
-    /// The plan of `form`.
+    private var generation: Int { table?.generation ?? 0 }
+
+    /// The latest plan, where it is still the right one.
+    var current: TypePlan? {
+        let plan = Lock.shared.withLock { latest }
+        return plan?.generation == generation ? plan : nil
+    }
+
+    /// The type's plan.
     ///
     /// - Throws: the error of a name that no type has.
-    func plan(of form: CodableType.Form, in table: TypeTable?) throws(TypeError) -> TypePlan {
-        if let plan = current(in: table) { return plan }
-        let plan = try TypePlanCompiler.plan(of: form, generation: table?.generation ?? 0)
+    func plan() throws(TypeError) -> TypePlan {
+        if let current { return current }
+        let plan = try TypePlanCompiler.plan(of: form, generation: generation)
         // The old plan is released after the lock.
         _ = Lock.shared.withLock {
             defer { latest = plan }

@@ -16,15 +16,12 @@ public import PropertyLists
 /// Types are immutable and safe to use from several threads at once. Equal types mean the same; a recursive struct
 /// refers to itself by name.
 public struct CodableType: Sendable, Equatable {
-    let form: Form
+    let plans: TypePlanCache
+    var form: Form { plans.form }
     /// Keeps the types alive that names inside this one refer to; only on types that a registry gave.
-    let table: TypeTable?
-    let plans = TypePlanCache()
+    var table: TypeTable? { plans.table }
 
-    init(_ form: Form, in table: TypeTable? = nil) {
-        self.form = form
-        self.table = table
-    }
+    init(_ form: Form, in table: TypeTable? = nil) { plans = TypePlanCache(form, in: table) }
 
     indirect enum Form: Sendable, Equatable {
         case scalar(ScalarType)

@@ -73,7 +73,7 @@ final class Delta: @unchecked Sendable {
         at index: Int, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(PropertyListError) -> PropertyList? {
         switch entries[index] {
-        case .set(let list): return list.value(atSteps: steps)
+        case .set(let list): return steps.isEmpty ? list : list.value(atSteps: steps)
         case .removed: return nil
         case .edited(var edited):
             let value = try edited.overlay?.collapsedValue(at: steps)

@@ -219,24 +219,32 @@ extension Domain {
         _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
     ) throws(DefaultsError) {
         let own = value.isWholeDocument || mayShareDocuments ? value : value.compacted()
-        try atOnce(handle) { () throws(DefaultsError) in
-            let mustSchedule = try lock.withLock { () throws(DefaultsError) in
-                if let refusal { throw refusal }
-                let target = self.target
-                let charges =
-                    handle.quotas.isEmpty
-                    ? []
-                    : try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
-                if !countQuickly(setting: own, key, in: target, handle) {
-                    let growth = size(of: own, key) - size(of: key, in: target)
-                    try count(growth, in: target, handle, at: [.key(utf8: key)])
-                }
-                target.set(own, for: key)
-                if !quotas.isEmpty { noteQuotas(key, [], charges) }
-                return noteChange(of: key)
-            }
-            if mustSchedule { flusher.schedule(self) }
+        guard isImmediate else { return try setInMemory(own, key, handle) }
+        try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
+            try setInMemory(own, key, handle)
         }
+    }
+
+    /// Sets the value in the delta that takes the calling thread's changes.
+    private func setInMemory(
+        _ own: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
+    ) throws(DefaultsError) {
+        let mustSchedule = try lock.withLock { () throws(DefaultsError) in
+            if let refusal { throw refusal }
+            let target = self.target
+            let charges =
+                handle.quotas.isEmpty
+                ? []
+                : try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
+            if !countQuickly(setting: own, key, in: target, handle) {
+                let growth = size(of: own, key) - size(of: key, in: target)
+                try count(growth, in: target, handle, at: [.key(utf8: key)])
+            }
+            target.set(own, for: key)
+            if !quotas.isEmpty { noteQuotas(key, [], charges) }
+            return noteChange(of: key)
+        }
+        if mustSchedule { flusher.schedule(self) }
     }
 
     /// Whether values may stay parts of the document that they came in: in a transaction that takes over its entries and

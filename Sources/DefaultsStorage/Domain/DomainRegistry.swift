@@ -77,7 +77,7 @@ final class DomainRegistry: @unchecked Sendable {
         guard !hasForkHandlers else { return }
         hasForkHandlers = true
         // The handler of this lock is installed first, and so locks last: nothing else is locked under it.
-        _ = Lock.shared
+        Lock.shared.withLock {}
         pthread_atfork(
             { DomainRegistry.shared.prepareFork() }, { DomainRegistry.shared.resumeParent() },
             { DomainRegistry.shared.resumeChild() })

@@ -216,7 +216,7 @@ extension DefaultsStore {
     private func checkChange(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath?, _ value: PropertyList?
     ) throws(DefaultsError) {
-        let location = { path ?? PropertyListPath([.key(utf8: key)]) }
+        func location() -> PropertyListPath { path ?? [.key(utf8: key)] }
         let (rules, isMigrating) = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
             return (domain.rules, domain.isMigrating)

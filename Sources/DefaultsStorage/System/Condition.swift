@@ -28,10 +28,10 @@ final class Condition: @unchecked Sendable {
     func broadcast() { pthread_cond_broadcast(condition) }
 
     /// Waits with `lock` let go of. May return without a signal: look again.
-    func wait(_ lock: Lock) { pthread_cond_wait(condition, lock.mutex) }
+    func wait(_ lock: borrowing Lock) { pthread_cond_wait(condition, lock.mutex) }
 
     /// As `wait`, but not past the deadline.
-    func wait(_ lock: Lock, until deadline: Deadline) {
+    func wait(_ lock: borrowing Lock, until deadline: Deadline) {
         var time = deadline.timespec
         pthread_cond_timedwait(condition, lock.mutex, &time)
     }

@@ -10,7 +10,6 @@ final class Watch: @unchecked Sendable {
     private let types: (any DefaultsSchemaTypes)?
     private let handler: @Sendable (DefaultsChange) -> Void
     private let eventHandler: (@Sendable (DefaultsEvent) -> Void)?
-    private var lock: Lock { WatchList.lock }
     /// The value of a path; of no meaning for a watch of everything.
     private var seen: PropertyList?
     private var seenDictionary: SeenDictionary
@@ -43,7 +42,7 @@ final class Watch: @unchecked Sendable {
 
     /// Tells the differences between the value that was seen and `new`.
     func tell(of new: PropertyList?) throws(DefaultsError) -> Int {
-        let old = lock.withLock {
+        let old = WatchList.lock.withLock {
             defer { seen = new }
             return seen
         }
@@ -74,7 +73,7 @@ final class Watch: @unchecked Sendable {
 
     /// Tells of the keys by which `new` differs from the dictionary that was seen.
     func tell(ofAll new: PropertyList) throws(DefaultsError) -> Int {
-        let old = try lock.withLock { () throws(DefaultsError) in
+        let old = try WatchList.lock.withLock { () throws(DefaultsError) in
             let old = try DefaultsError.translating { () throws(PropertyListError) in try seenDictionary.whole() }
             seenDictionary = SeenDictionary(new)
             return old
@@ -88,7 +87,7 @@ final class Watch: @unchecked Sendable {
     private func replace(
         _ key: UnsafeBufferPointer<UInt8>, _ new: PropertyList?
     ) throws(DefaultsError) -> (old: PropertyList?, new: PropertyList?)? {
-        try lock.withLock { () throws(DefaultsError) in
+        try WatchList.lock.withLock { () throws(DefaultsError) in
             let old = seenDictionary[key]
             guard old != new else { return nil }
             try DefaultsError.translating { () throws(PropertyListError) in try seenDictionary.set(new, for: key) }

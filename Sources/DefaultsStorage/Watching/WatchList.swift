@@ -19,7 +19,6 @@ final class WatchList: @unchecked Sendable {
     /// Of all lists and watches, so that a fork can take it. Nothing else is locked under it, and nothing that a handler
     /// refers to is let go of.
     static let lock = Lock()
-    private var lock: Lock { Self.lock }
     private var entries: [Int: Watch] = [:]
     private var nextNumber = 0
     /// Whether a look at the files was put off.
@@ -55,20 +54,20 @@ final class WatchList: @unchecked Sendable {
 
     var identity: ObjectIdentifier { ObjectIdentifier(self) }
 
-    var watches: [Watch] { lock.withLock { entries.sorted { $0.key < $1.key }.map(\.value) } }
+    var watches: [Watch] { Self.lock.withLock { entries.sorted { $0.key < $1.key }.map(\.value) } }
 
     func add(_ watch: Watch) -> Int {
-        lock.withLock {
+        Self.lock.withLock {
             nextNumber += 1
             entries[nextNumber] = watch
             return nextNumber
         }
     }
 
-    func remove(_ number: Int) { _ = lock.withLock { entries.removeValue(forKey: number) } }
+    func remove(_ number: Int) { _ = Self.lock.withLock { entries.removeValue(forKey: number) } }
 
     func removeAll() {
-        _ = lock.withLock {
+        _ = Self.lock.withLock {
             defer { entries = [:] }
             return entries
         }
@@ -76,7 +75,7 @@ final class WatchList: @unchecked Sendable {
 
     /// Empties the wake-up; says whether one of the stores' files may have changed.
     func takeWakeUp() -> Bool {
-        lock.withLock {
+        Self.lock.withLock {
             if process != getpid() { return remakeInChild() }
             var buffer = [UInt8](repeating: 0, count: 8)
             _ = read(eventDescriptor, &buffer, 8)
@@ -93,7 +92,7 @@ final class WatchList: @unchecked Sendable {
     /// Empties the wake-up that a look at the files has written: its changes are told now. One that asks for another
     /// look stays.
     func forgetWakeUp() {
-        lock.withLock {
+        Self.lock.withLock {
             var number: UInt64 = 0
             if !mustLook { _ = read(eventDescriptor, &number, 8) }
         }
@@ -101,7 +100,7 @@ final class WatchList: @unchecked Sendable {
 
     /// Notices nothing of this process's own change of a file, until ``resume(_:isCurrent:)``.
     func pause(_ folder: StoreFolder) {
-        lock.withLock {
+        Self.lock.withLock {
             guard process == getpid(), unseen({ observer?.pause(folder) }) == true else { return }
             wakeToLook()
         }
@@ -109,7 +108,7 @@ final class WatchList: @unchecked Sendable {
 
     /// - Parameter isCurrent: whether the file is the one that this process has written.
     func resume(_ folder: StoreFolder, isCurrent: () -> Bool) {
-        lock.withLock {
+        Self.lock.withLock {
             guard process == getpid(), let isOther = unseen({ observer?.resume(folder) }) else { return }
             if isOther || !isCurrent() { wakeToLook() }
         }
@@ -133,7 +132,7 @@ final class WatchList: @unchecked Sendable {
     ///
     /// - Parameter isSoon: whether the descriptor asks for it in a tenth of a second: nothing else may wake the program.
     func lookAgain(isSoon: Bool) {
-        lock.withLock {
+        Self.lock.withLock {
             mustLook = true
             if isSoon { cs_timer_arm(retryDescriptor, 100) }
         }

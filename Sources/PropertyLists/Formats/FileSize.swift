@@ -138,7 +138,7 @@ private struct FileLayout {
 
     /// The most around a key or a value of the kinds that occur. Data is counted by its bytes, as text is.
     func largest(for facts: DocumentFacts) -> Int {
-        var size = max(key, string, number, boolean, container, integer(.min))
+        var size = max(max(key, string, number), max(boolean, container, integer(.min)))
         if facts.contains(.data) { size = max(size, data(0) &+ 21) }
         if facts.contains(.date) { size = max(size, date) }
         if facts.contains(.uid) { size = max(size, uid) }

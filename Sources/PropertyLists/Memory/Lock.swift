@@ -6,12 +6,13 @@ package import Musl
 package import Darwin
 #endif
 
-/// A mutex, not recursive: the only kind of lock in the library.
+/// A mutex, not recursive: the only kind of lock in the library. It belongs to one object and is never copied, so that
+/// taking it counts no reference.
 ///
 /// On pthread's own mutex, which ThreadSanitizer understands, and which a child process can make new. It is sound since
 /// the memory keeps one address for the lock's life; `@unchecked Sendable`, since use from several threads is a mutex's
 /// purpose.
-package final class Lock: @unchecked Sendable {
+@usableFromInline package struct Lock: ~Copyable, @unchecked Sendable {
     /// The mutex itself, which conditions need.
     package let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
@@ -22,8 +23,8 @@ package final class Lock: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    package func lock() { pthread_mutex_lock(mutex) }
-    package func unlock() { pthread_mutex_unlock(mutex) }
+    @usableFromInline package func lock() { pthread_mutex_lock(mutex) }
+    @usableFromInline package func unlock() { pthread_mutex_unlock(mutex) }
 
     /// Makes the lock new in a child process, where the thread that held it may not exist.
     package func resetAfterFork() { pthread_mutex_init(mutex, nil) }

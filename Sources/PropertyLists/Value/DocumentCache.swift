@@ -4,8 +4,8 @@ internal import Synchronization
 ///
 /// A finding answers a question about a value's node; a question is a number, which no other question ever gets. Pairs
 /// of question and node share slots, the more the larger the document; a newer finding takes an older one's slot.
-/// Guarded by ``Lock/shared``.
-package struct DocumentCache {
+/// Guarded by ``Lock/shared``. Belongs to its document and is never copied: a look at it would copy all of it.
+package struct DocumentCache: ~Copyable {
     package enum Finding: Sendable {
         /// The answer is the value itself.
         case holds
