@@ -318,3 +318,59 @@ private let tooDeep = "Values are nested deeper than 512 levels"
         }
     }
 }
+
+/// An array that runs code while its elements are read.
+private final class WritingArray: NSArray {
+    private let write: () -> Void
+
+    init(_ write: @escaping () -> Void) {
+        self.write = write
+        super.init(objects: nil, count: 0)
+    }
+
+    required init(objects: UnsafePointer<AnyObject>?, count: Int) { fatalError("never made of objects") }
+
+    required init?(coder: NSCoder) { nil }
+
+    required convenience init(arrayLiteral elements: Any...) { self.init {} }
+
+    override var count: Int { 1 }
+
+    override func object(at index: Int) -> Any {
+        write()
+        return NSNumber(value: 1)
+    }
+}
+
+/// Encodes a date, for which a strategy gives an array that writes to the same container while it is looked into.
+private final class WatchedDate: Encodable {
+    private enum CodingKeys: String, CodingKey { case date, other }
+
+    private(set) var wrote = 0
+    private(set) var write: () -> Void = {}
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        let kept = container
+        write = { [unowned self] in
+            var container = kept
+            wrote += 1
+            try? container.encode(wrote, forKey: .other)
+        }
+        try container.encode(Date(), forKey: .date)
+    }
+}
+
+struct WritingValueTests {
+    @Test("a value that encodes while it is looked into neither ends the program nor harms what is written")
+    func encodesWhileLookedInto() throws {
+        let value = WatchedDate()
+        var encoder = KeyValueEncoder()
+        nonisolated(unsafe) let unchecked = value
+        encoder.dateEncodingStrategy = .custom { _ in WritingArray { unchecked.write() } }
+        let list = try encoder.encodeToPropertyList([value, value])
+        #expect(value.wrote > 0)
+        #expect(list?.count == 2)
+        for element in try #require(list).elements { #expect(element["date"]?[0]?.integer == 1) }
+    }
+}

@@ -5,7 +5,7 @@ private protocol KeyedDictionary {
 }
 
 /// A dictionary type that can be read from a dictionary, with keys of any type.
-private protocol ReadableDictionary {
+protocol ReadableDictionary {
     /// A dictionary of entries whose keys and values are read by the closures.
     static func read(
         _ names: [String], key: (any Decodable.Type, String) throws -> any Decodable,
@@ -67,14 +67,14 @@ extension EncodingNode {
 }
 
 extension DecodingNode {
-    /// A dictionary with keys of any kind, where the value is a dictionary; nil where it has to be read flat.
-    final func decodeKeyed<T>(_ type: T.Type) throws -> T? {
-        guard let dictionary = type as? any ReadableDictionary.Type, openEntries() else { return nil }
+    /// A dictionary with keys of any kind: from a dictionary, or from the array of its keys and values.
+    final func decodeKeyed<T: Decodable>(_ type: T.Type, as dictionary: any ReadableDictionary.Type) throws -> T {
+        guard openEntries() else { return try T(from: self) }
         try refuseLookAlikes()
         let entries = try dictionary.read(
             names, key: { try self.key($0, $1) },
             value: { type, name in try self.decode(type, at: .named(noted(name)), NameKey(name)) })
-        return entries as? T
+        return try entries as? T ?? T(from: self)
     }
 
     /// A key from its text, or from the integer that it spells.

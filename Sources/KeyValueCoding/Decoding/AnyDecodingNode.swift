@@ -12,7 +12,7 @@ final class AnyDecodingNode: DecodingNode {
         super.init(context)
     }
 
-    private init(_ value: Any, inside holder: DecodingNode, _ key: (any CodingKey)?, _ record: KeyRecord?) {
+    private init(_ value: Any, inside holder: DecodingNode, _ key: consuming (any CodingKey)?, _ record: KeyRecord?) {
         self.value = value
         super.init(inside: holder, key, record)
     }

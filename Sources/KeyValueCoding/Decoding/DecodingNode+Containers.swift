@@ -71,7 +71,11 @@ extension DecodingNode {
             return try node.integer(type, at: .named(name), key)
         }
 
-        func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(type, key) }
+        func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+            let name = name(key)
+            return try node.integer(named: name) ?? node.integer(type, at: .named(name), key)
+        }
+
         func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(type, key) }
         func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try integer(type, key) }
         func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try integer(type, key) }

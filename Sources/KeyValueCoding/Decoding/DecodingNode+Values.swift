@@ -31,7 +31,8 @@ extension DecodingNode {
 
     /// Decodes this node's value by the type's own code, or as a dictionary with keys of any type.
     private final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
-        try decodeKeyed(type) ?? T(from: self)
+        if let dictionary = type as? any ReadableDictionary.Type { return try decodeKeyed(type, as: dictionary) }
+        return try T(from: self)
     }
 
     private final func decodeKnown<T: Decodable>(

@@ -33,7 +33,7 @@ class DecodingNode {
         record = context.record
     }
 
-    init(inside holder: DecodingNode, _ key: (any CodingKey)?, _ record: KeyRecord?) {
+    init(inside holder: DecodingNode, _ key: consuming (any CodingKey)?, _ record: KeyRecord?) {
         context = holder.context
         self.holder = holder
         self.key = key

@@ -13,7 +13,7 @@ final class AnyEncodingNode: EncodingNode {
         super.init(context, path: path, depth: depth)
     }
 
-    private init(inside holder: AnyEncodingNode, _ key: (any CodingKey)?) {
+    private init(inside holder: AnyEncodingNode, _ key: consuming (any CodingKey)?) {
         room = holder.lastCount
         super.init(inside: holder, key)
     }

@@ -49,7 +49,7 @@ class EncodingNode {
         self.depth = depth
     }
 
-    init(inside holder: EncodingNode, _ key: (any CodingKey)?) {
+    init(inside holder: EncodingNode, _ key: consuming (any CodingKey)?) {
         context = holder.context
         self.holder = holder
         self.key = key

@@ -2,7 +2,9 @@ internal import PropertyLists
 
 /// A document that is being written, and the node whose turn it is.
 private final class TreeOutput {
-    fileprivate var builder = PropertyListBuilder()
+    /// Written to by single calls of the builder, in which no code of a program runs, so that no two overlap. Checking
+    /// each would take a fourth of the time of coding a record: 2.6 instead of 2.0 microseconds.
+    @exclusivity(unchecked) fileprivate var builder = PropertyListBuilder()
     /// Not a reference: it is compared, never followed.
     fileprivate var writer: ObjectIdentifier?
 }
@@ -25,7 +27,7 @@ final class TreeEncodingNode: EncodingNode {
         output.writer = ObjectIdentifier(self)
     }
 
-    private init(inside holder: TreeEncodingNode, _ key: (any CodingKey)?) {
+    private init(inside holder: TreeEncodingNode, _ key: consuming (any CodingKey)?) {
         output = holder.output
         mark = output.builder.mark
         super.init(inside: holder, key)
@@ -102,10 +104,23 @@ final class TreeEncodingNode: EncodingNode {
         let other = try admit(slot)
         do {
             if let other { return try other.write(any: value, at: .whole) }
-            try output.builder.append(any: value, depth: depth)
+            try output.builder.append(try list(of: value))
         } catch {
             if let other { forgetNested(other) } else { forget(slot, before) }
             restoreNested(replaced, of: slot)
+            throw error
+        }
+    }
+
+    /// The value as a document of its own: a program's subclass of an array may run code while it is looked into.
+    private func list(of value: Any) throws -> PropertyList {
+        var builder = PropertyListBuilder()
+        do throws(PropertyListError) {
+            try builder.append(any: value, depth: depth)
+            return try builder.finish()
+        } catch {
+            var error = error
+            error.path = output.builder.path.appending(error.path)
             throw error
         }
     }
@@ -203,6 +218,12 @@ final class TreeEncodingNode: EncodingNode {
             shape = .keyed
         }
         guard shape == .keyed || shape == .unkeyed else { return }
+        if isDeferring { try writeDeferred() }
+        if !leftOut.isEmpty { output.builder.removeEntries(leftOut) }
+        try output.builder.end()
+    }
+
+    private func writeDeferred() throws {
         for entry in deferred {
             if case .whole = entry.slot { continue }
             let list = try (entry.node as? TreeEncodingNode)?.document()
@@ -211,8 +232,6 @@ final class TreeEncodingNode: EncodingNode {
             }
             if let list { try output.builder.append(list) }
         }
-        if !leftOut.isEmpty { output.builder.removeEntries(leftOut) }
-        try output.builder.end()
     }
 
     /// The document of a node that has one of its own; nil where its value is a nil that is left out.

@@ -10,11 +10,11 @@ protocol ScalarValue: Codable {
     init?(_ scalar: Scalar)
 
     /// The value of a node of the type's own kind; nil where it is of another, or the type cannot hold it.
-    init?(_ document: Document, at index: Int)
+    init?(_ document: borrowing Document, at index: Int)
 }
 
 extension ScalarValue where Self: FixedWidthInteger {
-    init?(_ document: Document, at index: Int) {
+    init?(_ document: borrowing Document, at index: Int) {
         let node = document.nodes[index]
         switch node.kind {
         case .integer: self.init(exactly: Int64(bitPattern: node.payload))
@@ -122,7 +122,7 @@ extension Bool: ScalarValue {
         self = value
     }
 
-    init?(_ document: Document, at index: Int) {
+    init?(_ document: borrowing Document, at index: Int) {
         guard document.nodes[index].kind == .boolean else { return nil }
         self = document.nodes[index].payload != 0
     }
@@ -137,7 +137,7 @@ extension Float: ScalarValue {
     }
 
     /// A real that a Float cannot hold takes the longer way, which makes the error.
-    init?(_ document: Document, at index: Int) {
+    init?(_ document: borrowing Document, at index: Int) {
         guard let value = Double(document, at: index) else { return nil }
         self.init(value)
         guard isFinite == value.isFinite else { return nil }
@@ -152,7 +152,7 @@ extension Double: ScalarValue {
         self = value
     }
 
-    init?(_ document: Document, at index: Int) {
+    init?(_ document: borrowing Document, at index: Int) {
         guard document.nodes[index].kind == .real else { return nil }
         self.init(bitPattern: document.nodes[index].payload)
     }
@@ -166,7 +166,7 @@ extension String: ScalarValue {
         self = value
     }
 
-    init?(_ document: Document, at index: Int) {
+    init?(_ document: borrowing Document, at index: Int) {
         let node = document.nodes[index]
         guard node.kind == .string else { return nil }
         self.init(decoding: document.buffer(of: node), as: UTF8.self)
