@@ -26,6 +26,10 @@ import Testing
             value: ["width": 5, "theme": "dark"] as [String: Any], stored: ["width": 1, "theme": "light"],
             result: ["width": 5, "theme": "dark"]),
         Row(
+            name: "leaves out a default whose key was not stored, behind one that was", type: "Window",
+            value: ["width": 5, "theme": "dark", "tags": ["b"]] as [String: Any], stored: ["tags": ["a"]],
+            result: ["width": 5, "tags": ["b"]] as [String: Any]),
+        Row(
             name: "writes the default of a missing field where the key was", type: "Window", value: ["width": 5],
             stored: ["width": 1, "theme": "light"], result: ["width": 5, "theme": "dark"]),
         Row(
@@ -143,5 +147,18 @@ import Testing
         #expect(error.code == code)
         #expect(error.path == path)
         #expect(error.message(firstIndex: 0) == message)
+    }
+
+    @Test("a value has room for all that is kept of a stored one")
+    func keepsLargeParts() throws {
+        let type = try TypeRegistry().declare("struct Inner { x: Int }; struct Outer { z: Inner }")[1]
+        let value = try tree(["z": ["x": 1]])
+        // A type adds no more than a million nodes and 64 MB of its own.
+        for large in [[Int](repeating: 1, count: 1_100_000), String(repeating: "a", count: 66_000_000)] as [Any] {
+            let stored = try tree(["large": large, "z": ["x": 0]] as [String: Any])
+            let list = try type.encode(value, over: stored).list
+            #expect(list["large"] == stored["large"])
+            #expect(list["z"] == value["z"])
+        }
     }
 }

@@ -319,11 +319,13 @@ private let tooDeep = "Values are nested deeper than 512 levels"
     }
 }
 
-/// An array that runs code while its elements are read.
+/// An array that runs code when its elements are read first.
 private final class WritingArray: NSArray {
-    private let write: () -> Void
+    private let element: Any
+    private var write: (() -> Void)?
 
-    init(_ write: @escaping () -> Void) {
+    init(of element: Any, _ write: @escaping () -> Void) {
+        self.element = element
         self.write = write
         super.init(objects: nil, count: 0)
     }
@@ -332,45 +334,119 @@ private final class WritingArray: NSArray {
 
     required init?(coder: NSCoder) { nil }
 
-    required convenience init(arrayLiteral elements: Any...) { self.init {} }
+    required convenience init(arrayLiteral elements: Any...) { self.init(of: 1) {} }
 
     override var count: Int { 1 }
 
     override func object(at index: Int) -> Any {
-        write()
-        return NSNumber(value: 1)
+        let write = write
+        self.write = nil
+        write?()
+        return element
     }
 }
 
-/// Encodes a date, for which a strategy gives an array that writes to the same container while it is looked into.
-private final class WatchedDate: Encodable {
-    private enum CodingKeys: String, CodingKey { case date, other }
+/// Encodes by the code of a test.
+private struct Programmed: Encodable {
+    let code: (any Encoder) throws -> Void
 
-    private(set) var wrote = 0
-    private(set) var write: () -> Void = {}
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        let kept = container
-        write = { [unowned self] in
-            var container = kept
-            wrote += 1
-            try? container.encode(wrote, forKey: .other)
-        }
-        try container.encode(Date(), forKey: .date)
-    }
+    func encode(to encoder: any Encoder) throws { try code(encoder) }
 }
 
+private enum Field: String, CodingKey { case date, other, x }
+
+/// A value that a strategy's closure gives may encode to the same container while it is looked into: as if it had done so
+/// before.
 struct WritingValueTests {
-    @Test("a value that encodes while it is looked into neither ends the program nor harms what is written")
-    func encodesWhileLookedInto() throws {
-        let value = WatchedDate()
+    /// What is done while the date's array is looked into.
+    private final class Meanwhile {
+        var write: () -> Void = {}
+        var element: Any = 1
+    }
+
+    private let meanwhile = Meanwhile()
+
+    private func encoded(
+        nil strategy: NilCodingStrategy = .optionalNone, _ code: @escaping (any Encoder, Meanwhile) throws -> Void
+    ) throws -> PropertyList {
+        nonisolated(unsafe) let meanwhile = meanwhile
         var encoder = KeyValueEncoder()
-        nonisolated(unsafe) let unchecked = value
-        encoder.dateEncodingStrategy = .custom { _ in WritingArray { unchecked.write() } }
-        let list = try encoder.encodeToPropertyList([value, value])
-        #expect(value.wrote > 0)
-        #expect(list?.count == 2)
-        for element in try #require(list).elements { #expect(element["date"]?[0]?.integer == 1) }
+        encoder.nilEncodingStrategy = strategy
+        encoder.dateEncodingStrategy = .custom { _ in
+            WritingArray(of: meanwhile.element) { meanwhile.write() }
+        }
+        defer { meanwhile.write = {} }
+        let program = Programmed { try code($0, meanwhile) }
+        return try #require(try encoder.encodeToPropertyList(["a": [program]]))["a"] ?? PropertyList(any: [Int]())
+    }
+
+    @Test("an entry beside the value")
+    func writesEntries() throws {
+        let list = try encoded { encoder, meanwhile in
+            var container = encoder.container(keyedBy: Field.self)
+            let kept = container
+            meanwhile.write = {
+                var kept = kept
+                try? kept.encode(7, forKey: .other)
+            }
+            try container.encode(Date(), forKey: .date)
+        }
+        #expect(try list == PropertyList(any: [["date": [1], "other": 7]]))
+    }
+
+    @Test("an element before the value, and one that stays where the value cannot be encoded")
+    func writesElements() throws {
+        for fails in [false, true] {
+            if fails { meanwhile.element = NSObject() }
+            let list = try encoded { encoder, meanwhile in
+                var container = encoder.unkeyedContainer()
+                let kept = container
+                meanwhile.write = {
+                    var kept = kept
+                    try? kept.encode("inner")
+                }
+                do {
+                    try container.encode(Date())
+                    #expect(!fails)
+                } catch {
+                    #expect(fails && (error as? PropertyListError)?.path == ["a", 0, 1, 0])
+                }
+                try container.encode("behind")
+            }
+            #expect(try list == PropertyList(any: [fails ? ["inner", "behind"] : ["inner", [1], "behind"]]))
+        }
+    }
+
+    @Test("the value of a single-value container: the value written last stays")
+    func writesSingleValues() throws {
+        for strategy in [NilCodingStrategy.optionalNone, .removed] {
+            let list = try encoded(nil: strategy) { encoder, meanwhile in
+                var container = encoder.singleValueContainer()
+                let kept = container
+                meanwhile.write = {
+                    var kept = kept
+                    if case .removed = strategy { try? kept.encodeNil() } else { try? kept.encode(5) }
+                }
+                try container.encode(Date())
+            }
+            #expect(try list == PropertyList(any: [[1]]))
+        }
+    }
+
+    @Test("a value in a nested container's place, and a nil in its own")
+    func replacesContainers() throws {
+        let list = try encoded(nil: .removed) { encoder, meanwhile in
+            var container = encoder.container(keyedBy: Field.self)
+            var nested = container.nestedContainer(keyedBy: Field.self, forKey: .other)
+            try nested.encode(7, forKey: .x)
+            let kept = container
+            meanwhile.write = {
+                var kept = kept
+                try? kept.encode(1, forKey: .other)
+                try? kept.encodeNil(forKey: .date)
+            }
+            try container.encode(Date(), forKey: .date)
+        }
+        #expect(try list == PropertyList(any: [["date": [1], "other": 1]]))
     }
 }

@@ -11,8 +11,9 @@ private final class TreeOutput {
 
 /// Writes one value to a property-list tree.
 ///
-/// Values go to the document in the order in which they come, without a copy between. A value out of order (in a nested
-/// container beside its holder) is written to a document of its own, which is appended in the end.
+/// Values go to the document in the order in which they come, without a copy between, but for collections that a
+/// strategy's closure gives. A value out of order (in a nested container beside its holder) is written to a document of
+/// its own, which is appended in the end.
 final class TreeEncodingNode: EncodingNode {
     private let output: TreeOutput
     /// The state of the document before the value.
@@ -95,32 +96,60 @@ final class TreeEncodingNode: EncodingNode {
         try output.builder.append(scalar)
     }
 
+    /// A value that a program gave, taken out of the objects that it gave.
+    private enum Given {
+        case scalar(Scalar)
+        case list(PropertyList)
+    }
+
     override func write(any value: Any, at slot: EncodingSlot) throws {
-        if case .whole = slot, shape == .whole, !defers(slot) {
-            return try replace { try $0.write(any: value, at: .whole) }
+        // While it is looked into, a subclass of an array may encode to this very node: only then is it written.
+        try write(try given(value, at: slot), at: slot)
+    }
+
+    private func given(_ value: Any, at slot: EncodingSlot) throws -> Given {
+        let scalar = Scalar(in: value)
+        guard case .other = scalar else { return .scalar(scalar) }
+        // A value that waits, or takes another's place, goes to a document of its own first.
+        let isApart = defers(slot) || isReplaced(slot)
+        let path = isApart ? [] : path(of: slot)
+        var builder = PropertyListBuilder(levelsAround: isApart ? 0 : output.builder.openContainers)
+        do throws(PropertyListError) {
+            try builder.append(any: value, depth: isApart ? depth + 1 : depth)
+            return .list(try builder.finish())
+        } catch {
+            var error = error
+            error.path = path.appending(error.path)
+            throw error
+        }
+    }
+
+    private func path(of slot: EncodingSlot) -> PropertyListPath {
+        guard case .named(let name) = slot else { return output.builder.path }
+        return output.builder.path(ofKey: name)
+    }
+
+    /// Whether a value in the slot takes the place of this node's own.
+    private func isReplaced(_ slot: EncodingSlot) -> Bool {
+        if case .whole = slot { shape == .whole } else { false }
+    }
+
+    private func write(_ given: Given, at slot: EncodingSlot) throws {
+        if isReplaced(slot), !defers(slot) {
+            return try replace { try ($0 as? TreeEncodingNode)?.write(given, at: .whole) }
         }
         let before = output.builder.mark
         let replaced = nestedIndex(of: slot)
         let other = try admit(slot)
         do {
-            if let other { return try other.write(any: value, at: .whole) }
-            try output.builder.append(try list(of: value))
+            if let other { return try other.write(given, at: .whole) }
+            switch given {
+            case .scalar(let scalar): try output.builder.append(scalar)
+            case .list(let list): try output.builder.append(list)
+            }
         } catch {
             if let other { forgetNested(other) } else { forget(slot, before) }
             restoreNested(replaced, of: slot)
-            throw error
-        }
-    }
-
-    /// The value as a document of its own: a program's subclass of an array may run code while it is looked into.
-    private func list(of value: Any) throws -> PropertyList {
-        var builder = PropertyListBuilder()
-        do throws(PropertyListError) {
-            try builder.append(any: value, depth: depth)
-            return try builder.finish()
-        } catch {
-            var error = error
-            error.path = output.builder.path.appending(error.path)
             throw error
         }
     }

@@ -42,9 +42,17 @@ public struct PropertyListBuilder: ~Copyable {
     var hasDuplicates = false
     /// How deep a value may be nested.
     public let limits: PropertyListLimits
+    /// How many containers the value will be in, which count for its depth.
+    private let levelsAround: Int
 
     /// An empty builder, for one value: a scalar, or an array or dictionary with all that is in it.
     public init(limits: PropertyListLimits = PropertyListLimits()) {
+        self.init(levelsAround: 0, limits: limits)
+    }
+
+    /// As ``init(limits:)``, for a value that will be appended inside of so many containers.
+    package init(levelsAround: Int, limits: PropertyListLimits = PropertyListLimits()) {
+        self.levelsAround = levelsAround
         self.limits = limits
     }
 
@@ -127,7 +135,7 @@ extension PropertyListBuilder {
     }
 
     private mutating func begin(_ kind: PropertyListKind, slot inner: Slot) throws(PropertyListError) {
-        guard frames.count < limits.depth else {
+        guard levelsAround + frames.count < limits.depth else {
             throw error(.limitExceeded, "Deeper than \(limits.depth) levels")
         }
         try admit()
@@ -168,7 +176,7 @@ extension PropertyListBuilder {
     /// Appends a copy of a value with all that is in it.
     public mutating func append(_ list: PropertyList) throws(PropertyListError) {
         let depth = list.depth
-        guard frames.count + depth <= limits.depth else {
+        guard levelsAround + frames.count + depth <= limits.depth else {
             throw error(.limitExceeded, "Deeper than \(limits.depth) levels")
         }
         guard nodes.count + list.node.span <= PropertyListLimits.nodes else { throw tooManyNodes() }
@@ -203,6 +211,18 @@ extension PropertyListBuilder {
 
     package func error(_ code: PropertyListError.Code, _ words: ErrorWords) -> PropertyListError {
         PropertyListError(code, words, at: path)
+    }
+
+    /// How many containers are open.
+    package var openContainers: Int { frames.count }
+
+    /// The path of the value of a key of the open dictionary.
+    package func path(ofKey key: String) -> PropertyListPath {
+        var path = path
+        // The key that came last, if one did.
+        if openEntries > 0 { path.steps.removeLast() }
+        path.steps.append(.key(key))
+        return path
     }
 
     /// The path of the value that comes next, or came last.
