@@ -449,4 +449,36 @@ struct WritingValueTests {
         }
         #expect(try list == PropertyList(any: [["date": [1], "other": 1]]))
     }
+
+    private struct Deep: Encodable {
+        let levels: Int
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            if levels > 1 { try container.encode(Deep(levels: levels - 1)) } else { try container.encode(Date()) }
+        }
+    }
+
+    @Test("the levels around what a closure gives count, and an error names the level below the last")
+    func countsLevelsAround() throws {
+        var encoder = KeyValueEncoder()
+        encoder.dateEncodingStrategy = .custom { _ in [[Int]()] }
+        #expect(try encoder.encodeToPropertyList(Deep(levels: 510)) != nil)
+        let error = #expect(throws: EncodingError.self) { try encoder.encodeToPropertyList(Deep(levels: 511)) }
+        guard case .invalidValue(_, let context)? = error else { return #expect(Bool(false)) }
+        #expect(context.codingPath.count == 512)
+        #expect(context.debugDescription.hasSuffix("Deeper than 512 levels"))
+    }
+
+    @Test("a number that a closure gives and no tree can hold leaves the value before it")
+    func keepsValueBefore() throws {
+        var encoder = KeyValueEncoder()
+        encoder.dateEncodingStrategy = .custom { _ in UInt128.max }
+        let program = Programmed { encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(5)
+            #expect(throws: (any Error).self) { try container.encode(Date()) }
+        }
+        #expect(try encoder.encodeToPropertyList([program]) == PropertyList(any: [5]))
+    }
 }
