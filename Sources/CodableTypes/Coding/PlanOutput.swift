@@ -32,7 +32,6 @@ struct PlanOutput: ~Copyable {
         let document = source.document
         nodeLimit = min(document.nodeCount &+ TypeLimits.addedNodes, PropertyListLimits.nodes / 2)
         byteLimit = min(document.byteCount &+ TypeLimits.addedBytes, PropertyListLimits.length / 2)
-        textStarts.reserve(plan.structureCount)
         for _ in 0..<plan.structureCount { textStarts.append(-1) }
         guard source.kind.isContainer else { return }
         nodes.reserve(source.node.span)

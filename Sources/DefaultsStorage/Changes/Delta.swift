@@ -73,6 +73,7 @@ final class Delta: @unchecked Sendable {
         at index: Int, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(PropertyListError) -> PropertyList? {
         switch entries[index] {
+        // A value as a whole is given as it is: stepping through it counts its document twice more, for each get.
         case .set(let list): return steps.isEmpty ? list : list.value(atSteps: steps)
         case .removed: return nil
         case .edited(var edited):

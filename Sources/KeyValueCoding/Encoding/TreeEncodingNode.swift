@@ -112,14 +112,13 @@ final class TreeEncodingNode: EncodingNode {
         guard case .other = scalar else { return .scalar(scalar) }
         // A value that waits, or takes another's place, goes to a document of its own first.
         let isApart = defers(slot) || isReplaced(slot)
-        let path = isApart ? [] : path(of: slot)
         var builder = PropertyListBuilder(levelsAround: isApart ? 0 : output.builder.openContainers)
         do throws(PropertyListError) {
             try builder.append(any: value, depth: isApart ? depth + 1 : depth)
             return .list(try builder.finish())
         } catch {
             var error = error
-            error.path = path.appending(error.path)
+            if !isApart { error.path = path(of: slot).appending(error.path) }
             throw error
         }
     }

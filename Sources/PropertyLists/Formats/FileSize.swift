@@ -138,6 +138,7 @@ private struct FileLayout {
 
     /// The most around a key or a value of the kinds that occur. Data is counted by its bytes, as text is.
     func largest(for facts: DocumentFacts) -> Int {
+        // Of more than three at once an array would be made, for each set.
         var size = max(max(key, string, number), max(boolean, container, integer(.min)))
         if facts.contains(.data) { size = max(size, data(0) &+ 21) }
         if facts.contains(.date) { size = max(size, date) }
