@@ -25,7 +25,22 @@ struct NameKey: CodingKey {
     static let superclass = NameKey("super")
 }
 
+/// The key of a value in the one around it, which ends its path; none where both have the same path.
+///
+/// Not an Optional of the key: copies and ends of that one are looked up in its type at run time, at 100 instructions
+/// each, and of this one are known to the compiler.
+enum LastKey {
+    case none
+    case key(any CodingKey)
+
+    var coding: (any CodingKey)? { if case .key(let key) = self { key } else { nil } }
+}
+
 extension [any CodingKey] {
+    func appending(_ key: LastKey) -> [any CodingKey] {
+        if case .key(let key) = key { self + [key] } else { self }
+    }
+
     /// The path as errors print it: from the coded value, `SELF.names[2]`, or, where that has a location in a holder,
     /// from the holder's root, `window.names[2]`.
     func text(in location: PropertyListPath?) -> String {

@@ -48,7 +48,7 @@ public struct KeyValueEncoder: Sendable {
     /// - Throws: `EncodingError.invalidValue` with the path of a value that cannot be encoded, and the errors of
     ///   `encode(to:)`.
     public func encode<T: Encodable>(_ value: T) throws -> Any? {
-        let root = AnyEncodingNode(EncodingContext(self))
+        let root = AnyEncodingNode(EncodingOutput(EncodingContext(self)))
         defer { root.finish() }
         try root.encodeRoot(value)
         return root.take()
@@ -74,7 +74,7 @@ extension KeyValueEncoder {
     /// begins with it. Key strategies are given paths inside the value.
     package func encodeToPropertyList<T: Encodable>(_ value: T, at location: PropertyListPath?) throws -> PropertyList?
     {
-        let root = TreeEncodingNode(EncodingContext(self, location: location))
+        let root = TreeEncodingNode(EncodingOutput(EncodingContext(self, location: location)))
         do {
             try root.encodeRoot(value)
             return try root.document()

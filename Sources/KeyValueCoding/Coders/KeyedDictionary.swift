@@ -73,7 +73,7 @@ extension DecodingNode {
         try refuseLookAlikes()
         let entries = try dictionary.read(
             names, key: { try self.key($0, $1) },
-            value: { type, name in try self.decode(type, at: .named(noted(name)), NameKey(name)) })
+            value: { type, name in try self.decode(type, at: .named(noted(name)), .key(NameKey(name))) })
         return try entries as? T ?? T(from: self)
     }
 
@@ -83,7 +83,7 @@ extension DecodingNode {
         do {
             return try context.options.decode(type, from: name)
         } catch {
-            throw corrupted(at: NameKey(name), "Expected \(type) as the key", "")
+            throw corrupted(at: .key(NameKey(name)), "Expected \(type) as the key", "")
         }
     }
 }

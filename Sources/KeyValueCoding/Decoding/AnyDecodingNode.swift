@@ -12,13 +12,13 @@ final class AnyDecodingNode: DecodingNode {
         super.init(context)
     }
 
-    private init(_ value: Any, inside holder: DecodingNode, _ key: consuming (any CodingKey)?, _ record: KeyRecord?) {
+    private init(_ value: Any, inside holder: DecodingNode, _ key: consuming LastKey, _ record: KeyRecord?) {
         self.value = value
         super.init(inside: holder, key, record)
     }
 
     override func makeChild(
-        _ slot: DecodingSlot, _ key: (any CodingKey)?, _ record: KeyRecord?
+        _ slot: DecodingSlot, _ key: LastKey, _ record: KeyRecord?
     ) -> DecodingNode? {
         guard let value = any(at: slot) else { return nil }
         return AnyDecodingNode(value, inside: self, key, record)

@@ -1,13 +1,13 @@
 internal import PropertyLists
 
 extension DecodingNode {
-    private final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
-        key.map { codingPath + [$0] } ?? codingPath
+    private final func path(_ key: LastKey) -> [any CodingKey] {
+        codingPath.appending(key)
     }
 
     /// The error that the value at `slot` is not of the requested type.
     final func mismatch<T>(
-        _ type: T.Type, _ expected: String? = nil, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ type: T.Type, _ expected: String? = nil, at slot: DecodingSlot, _ key: LastKey
     ) -> DecodingError {
         let scalar = scalar(at: slot)
         if case .absent = scalar { return missing(slot, key) }
@@ -20,24 +20,24 @@ extension DecodingNode {
     }
 
     /// The error that `type` cannot hold the number at `slot`.
-    final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
+    final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: LastKey) -> DecodingError {
         let words = ErrorWords(fault: "\(typeName(at: slot))", ending: ", cannot be exactly represented by \(type)")
         let error = CodingError(words, isInexact: true)
         return .typeMismatch(type, error.decodingContext(at: path(key), in: context.location))
     }
 
     /// The error that there is no value at `slot`. Its path is the container's.
-    final func missing(_ slot: DecodingSlot, _ key: (any CodingKey)?) -> DecodingError {
+    final func missing(_ slot: DecodingSlot, _ key: LastKey) -> DecodingError {
         let location = path(key).text(in: context.location)
         let text =
             if case .index = slot { "Array does not contain index \(location)" } else {
                 "Dictionary does not contain key \(location)"
             }
-        return .keyNotFound(key ?? NameKey(""), .init(codingPath: codingPath, debugDescription: text))
+        return .keyNotFound(key.coding ?? NameKey(""), .init(codingPath: codingPath, debugDescription: text))
     }
 
     /// The error of a fault, with the two parts of its text: `Date`, ` cannot be decoded. …`.
-    final func corrupted(at key: (any CodingKey)?, _ fault: String, _ ending: String) -> DecodingError {
+    final func corrupted(at key: LastKey, _ fault: String, _ ending: String) -> DecodingError {
         let error = CodingError(ErrorWords(fault: fault, ending: ending))
         return .dataCorrupted(error.decodingContext(at: path(key), in: context.location))
     }
@@ -46,7 +46,7 @@ extension DecodingNode {
     final func refuseLookAlikes() throws {
         guard let (first, second) = lookAlikes else { return }
         throw corrupted(
-            at: nil, "Dictionary",
+            at: .none, "Dictionary",
             " has two keys that Swift takes for one: \(spelled(first)) and \(spelled(second))")
     }
 
@@ -55,12 +55,12 @@ extension DecodingNode {
         "\"" + name.unicodeScalars.map { $0.escaped(asASCII: true) }.joined() + "\""
     }
 
-    final func tooDeep(_ key: (any CodingKey)?) -> DecodingError {
+    final func tooDeep(_ key: LastKey) -> DecodingError {
         .dataCorrupted(.init(codingPath: path(key), debugDescription: CodingLimits.tooDeep(context.location)))
     }
 
     /// The error of a strategy's closure with the path: a `DecodingError` keeps its kind and its underlying error.
-    final func wrapped(_ error: any Error, _ type: String, _ key: (any CodingKey)?) -> DecodingError {
+    final func wrapped(_ error: any Error, _ type: String, _ key: LastKey) -> DecodingError {
         let own = CodingError(ErrorWords(fault: type, ending: " cannot be decoded. \(message(of: error))"))
         let underlying = (error as? DecodingError)?.context?.underlyingError.flatMap { $0 is CodingError ? nil : $0 }
         return rewrapped(

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 
 extension DecodingNode {
     final func decode<T: Decodable>(
-        _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ type: T.Type, at slot: DecodingSlot, _ key: LastKey
     ) throws -> T {
         let known = KnownType.of(type)
         if known == .plain { return try decodePlain(type, at: slot, key) }
@@ -16,11 +16,11 @@ extension DecodingNode {
     /// Decodes the one value of a call of `decode`, by this node itself where its type has code of its own.
     final func decodeWhole<T: Decodable>(_ type: T.Type) throws -> T {
         if KnownType.of(type) == .plain { return try decodeOwn(type) }
-        return try decode(type, at: .whole, nil)
+        return try decode(type, at: .whole, .none)
     }
 
     fileprivate final func decodePlain<T: Decodable>(
-        _ type: T.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ type: T.Type, at slot: DecodingSlot, _ key: LastKey
     ) throws -> T {
         // The keys that a failed attempt asked for are not kept.
         let attempt = record?.attempt(at: slot)
@@ -36,7 +36,7 @@ extension DecodingNode {
     }
 
     private final func decodeKnown<T: Decodable>(
-        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: LastKey
     ) throws -> T {
         switch known {
         case .string: exactly(try string(at: slot, key))
@@ -68,7 +68,7 @@ extension DecodingNode {
 // MARK: - Scalars
 
 extension DecodingNode {
-    final func bool(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Bool {
+    final func bool(at slot: DecodingSlot, _ key: LastKey) throws -> Bool {
         if case .bool(let value) = scalar(at: slot) { return value }
         guard let value = numberObject(at: slot) else { throw mismatch(Bool.self, at: slot, key) }
         return value
@@ -83,13 +83,13 @@ extension DecodingNode {
         return number > 1 ? nil : number == 1
     }
 
-    final func string(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> String {
+    final func string(at slot: DecodingSlot, _ key: LastKey) throws -> String {
         guard case .string(let value) = scalar(at: slot) else { throw mismatch(String.self, at: slot, key) }
         return value
     }
 
     final func integer<I: FixedWidthInteger>(
-        _ type: I.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ type: I.Type, at slot: DecodingSlot, _ key: LastKey
     ) throws -> I {
         let scalar = scalar(at: slot)
         if case .int(let value) = scalar, let exact = I(exactly: value) { return exact }
@@ -101,7 +101,7 @@ extension DecodingNode {
     }
 
     final func floating<F: BinaryFloatingPoint & LosslessStringConvertible>(
-        _ type: F.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ type: F.Type, at slot: DecodingSlot, _ key: LastKey
     ) throws -> F {
         let scalar = scalar(at: slot)
         switch scalar.floating(type) {
@@ -115,7 +115,7 @@ extension DecodingNode {
     }
 
     private final func nonConforming<F: BinaryFloatingPoint>(
-        _ value: F, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ value: F, at slot: DecodingSlot, _ key: LastKey
     ) throws -> F {
         guard case .throw = context.options.nonConformingFloatDecodingStrategy else { return value }
         throw corrupted(at: key, "\(F.self)", " cannot be decoded. \(value) is not a finite number")
@@ -134,7 +134,7 @@ extension DecodingNode {
         }
     }
 
-    final func decimal(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Decimal {
+    final func decimal(at slot: DecodingSlot, _ key: LastKey) throws -> Decimal {
         let scalar = scalar(at: slot)
         switch scalar.decimal {
         case .number(let value): return value
@@ -147,7 +147,7 @@ extension DecodingNode {
         }
     }
 
-    final func url(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> URL {
+    final func url(at slot: DecodingSlot, _ key: LastKey) throws -> URL {
         switch scalar(at: slot) {
         case .url(let value): return value
         case .string(let text):
@@ -157,7 +157,7 @@ extension DecodingNode {
         throw mismatch(URL.self, at: slot, key)
     }
 
-    private final func uuid(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> UUID {
+    private final func uuid(at slot: DecodingSlot, _ key: LastKey) throws -> UUID {
         // Where the value is not the text of a UUID, its own `init(from:)` has the words for the error.
         guard case .string(let text) = scalar(at: slot), let value = UUID(uuidString: text) else {
             return try decodePlain(UUID.self, at: slot, key)
@@ -169,7 +169,7 @@ extension DecodingNode {
 // MARK: - Values under strategies
 
 extension DecodingNode {
-    final func date(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Date {
+    final func date(at slot: DecodingSlot, _ key: LastKey) throws -> Date {
         switch context.options.dateDecodingStrategy {
         case .date:
             guard case .date(let value) = scalar(at: slot) else { throw mismatch(Date.self, at: slot, key) }
@@ -185,7 +185,7 @@ extension DecodingNode {
     }
 
     private final func date(
-        spelledAt slot: DecodingSlot, _ key: (any CodingKey)?, _ parse: (String) -> Date?
+        spelledAt slot: DecodingSlot, _ key: LastKey, _ parse: (String) -> Date?
     ) throws -> Date {
         let text = try string(at: slot, key)
         guard let date = parse(text) else {
@@ -194,7 +194,7 @@ extension DecodingNode {
         return date
     }
 
-    final func data(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> Data {
+    final func data(at slot: DecodingSlot, _ key: LastKey) throws -> Data {
         switch context.options.dataDecodingStrategy {
         case .data:
             guard case .data(let value) = scalar(at: slot) else { throw mismatch(Data.self, at: slot, key) }
@@ -212,7 +212,7 @@ extension DecodingNode {
 
     /// The value that a strategy's closure makes; its error is wrapped into one with the path.
     private final func converted<Result>(
-        _ type: String, at slot: DecodingSlot, _ key: (any CodingKey)?, _ convert: (Any) throws -> Result
+        _ type: String, at slot: DecodingSlot, _ key: LastKey, _ convert: (Any) throws -> Result
     ) throws -> Result {
         guard let value = any(at: slot) else { throw missing(slot, key) }
         do { return try convert(value) } catch { throw wrapped(error, type, key) }
@@ -224,7 +224,7 @@ extension DecodingNode {
 extension DecodingNode {
     /// A value of a type that is no scalar, among them arrays and dictionaries of scalars.
     fileprivate final func decodeKnownCollection<T: Decodable>(
-        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: LastKey
     ) throws -> T {
         switch known {
         case .bools: exactly(try elements(Bool.self, at: slot, key))
@@ -251,7 +251,7 @@ extension DecodingNode {
 
     /// All elements at once where each is of exactly the type; else one by one, with conversions and errors.
     private final func elements<S: ScalarValue>(
-        _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ type: S.Type, at slot: DecodingSlot, _ key: LastKey
     ) throws -> [S] {
         let elements =
             switch self {
@@ -264,7 +264,7 @@ extension DecodingNode {
 
     /// All entries at once where each value is of exactly the type; else one by one.
     private final func entries<S: ScalarValue>(
-        _ type: S.Type, at slot: DecodingSlot, _ key: (any CodingKey)?
+        _ type: S.Type, at slot: DecodingSlot, _ key: LastKey
     ) throws -> [String: S] {
         let entries =
             switch self {

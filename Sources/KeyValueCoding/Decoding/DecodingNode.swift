@@ -13,10 +13,15 @@ enum DecodingSlot {
 /// This class knows Codable and the strategies, and holds no value; subclasses hold an `Any` or an index into a
 /// property-list tree. A node that the caller keeps reads its value for as long as it is kept, as a lazy decoding does.
 class DecodingNode {
+    private enum Holder {
+        case none
+        case node(DecodingNode, LastKey)
+    }
+
     final let context: DecodingContext
-    /// The node around this one's value, and the last key of the path; no key where both nodes have the same path.
-    private final let holder: DecodingNode?
-    private final let key: (any CodingKey)?
+    /// The node around this one's value. Not an Optional reference: with one, a class looks for a chain of objects to
+    /// end, each time that an object ends.
+    private final let holder: Holder
     private final let depth: Int
     /// The record of the keys that are asked for; nil where the caller wants none.
     final let record: KeyRecord?
@@ -26,17 +31,15 @@ class DecodingNode {
     /// The root of a call of `decode`.
     init(_ context: DecodingContext) {
         self.context = context
-        holder = nil
-        key = nil
+        holder = .none
         // The depth of a node made for the value by `child`.
         depth = 1
         record = context.record
     }
 
-    init(inside holder: DecodingNode, _ key: consuming (any CodingKey)?, _ record: KeyRecord?) {
+    init(inside holder: DecodingNode, _ key: consuming LastKey, _ record: KeyRecord?) {
         context = holder.context
-        self.holder = holder
-        self.key = key
+        self.holder = .node(holder, key)
         depth = holder.depth + 1
         self.record = record
     }
@@ -68,7 +71,7 @@ class DecodingNode {
     var lookAlikes: (String, String)? { nil }
 
     /// A node of the same kind for the value at `slot`; nil where there is none.
-    func makeChild(_ slot: DecodingSlot, _ key: (any CodingKey)?, _ record: KeyRecord?) -> DecodingNode? { nil }
+    func makeChild(_ slot: DecodingSlot, _ key: LastKey, _ record: KeyRecord?) -> DecodingNode? { nil }
 
     // MARK: Values of exactly the requested type, nil for every other
 
@@ -85,17 +88,17 @@ extension DecodingNode: Decoder {
 
     final var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
-        var node: DecodingNode? = self
-        while let current = node {
-            if let key = current.key { path.append(key) }
-            node = current.holder
+        var node = self
+        while case .node(let holder, let key) = node.holder {
+            if case .key(let key) = key { path.append(key) }
+            node = holder
         }
         path.reverse()
         return context.location.map { $0.codingPath + path } ?? path
     }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard openEntries() else { throw mismatch([String: Any].self, at: .whole, nil) }
+        guard openEntries() else { throw mismatch([String: Any].self, at: .whole, .none) }
         // The keys of a dictionary are data.
         let isDictionary = DictionaryKeys.type == ObjectIdentifier(type)
         if isDictionary { try refuseLookAlikes() }
@@ -105,7 +108,7 @@ extension DecodingNode: Decoder {
     }
 
     final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        guard openElements() else { throw mismatch([Any].self, at: .whole, nil) }
+        guard openElements() else { throw mismatch([Any].self, at: .whole, .none) }
         return UnkeyedContainer(self)
     }
 
@@ -137,12 +140,12 @@ extension DecodingNode {
 
 extension DecodingNode {
     /// A node for a nested container or a super decoder, which the caller may keep.
-    final func nested(at slot: DecodingSlot, _ key: (any CodingKey)?) throws -> DecodingNode {
+    final func nested(at slot: DecodingSlot, _ key: LastKey) throws -> DecodingNode {
         try child(at: slot, key, record?.child(at: slot))
     }
 
     /// A node for a value inside this one, or for this one's own value as another type.
-    final func child(at slot: DecodingSlot, _ key: (any CodingKey)?, _ record: KeyRecord?) throws -> DecodingNode {
+    final func child(at slot: DecodingSlot, _ key: LastKey, _ record: KeyRecord?) throws -> DecodingNode {
         guard depth < CodingLimits.depth else { throw tooDeep(key) }
         guard let child = makeChild(slot, key, record) else { throw missing(slot, key) }
         if let record, record.isExact { child.noteNames(in: record) }

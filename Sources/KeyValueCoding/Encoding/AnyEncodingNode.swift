@@ -8,18 +8,18 @@ final class AnyEncodingNode: EncodingNode {
     private let room: Int
     private var lastCount = 8
 
-    override init(_ context: EncodingContext, path: [any CodingKey] = [], depth: Int = 0) {
+    override init(_ output: EncodingOutput, path: [any CodingKey] = [], depth: Int = 0) {
         room = 8
-        super.init(context, path: path, depth: depth)
+        super.init(output, path: path, depth: depth)
     }
 
-    private init(inside holder: AnyEncodingNode, _ key: consuming (any CodingKey)?) {
+    private init(inside holder: AnyEncodingNode, _ key: consuming LastKey) {
         room = holder.lastCount
         super.init(inside: holder, key)
     }
 
     override func makeNested(_ path: [any CodingKey]) -> EncodingNode {
-        AnyEncodingNode(context, path: path, depth: depth + 1)
+        AnyEncodingNode(output, path: path, depth: depth + 1)
     }
 
     override func open(_ shape: Shape) {
@@ -50,7 +50,7 @@ final class AnyEncodingNode: EncodingNode {
     }
 
     override func write(
-        at slot: EncodingSlot, _ key: (any CodingKey)?, _ encode: (EncodingNode) throws -> Void
+        at slot: EncodingSlot, _ key: LastKey, _ encode: (EncodingNode) throws -> Void
     ) throws {
         let child = AnyEncodingNode(inside: self, key)
         defer { child.finish() }
@@ -80,7 +80,7 @@ final class AnyEncodingNode: EncodingNode {
 
     /// The written value; nil where it is a nil that is left out.
     func take() -> Any? {
-        if isDeferring { takeDeferred() }
+        if let pending { take(pending.nodes) }
         switch shape {
         case .none: return [String: Any]()
         case .removed: return nil
@@ -91,7 +91,7 @@ final class AnyEncodingNode: EncodingNode {
     }
 
     /// Puts nested containers into their slots.
-    private func takeDeferred() {
+    private func take(_ deferred: [Deferred]) {
         var merged: [Any] = []
         var taken = 0
         for entry in deferred {

@@ -41,17 +41,21 @@ extension EncodingNode {
 
         func encode(_ value: Float, forKey key: Key) throws {
             if value.isFinite { return try node.write(.float(value), at: slot(key)) }
-            try node.write(float: value, at: slot(key), key)
+            try node.write(float: value, at: slot(key), .key(key))
         }
 
         func encode(_ value: Double, forKey key: Key) throws {
             if value.isFinite { return try node.write(.double(value), at: slot(key)) }
-            try node.write(double: value, at: slot(key), key)
+            try node.write(double: value, at: slot(key), .key(key))
         }
 
-        func encode(_ value: Int128, forKey key: Key) throws { try node.write(int128: value, at: slot(key), key) }
-        func encode(_ value: UInt128, forKey key: Key) throws { try node.write(uint128: value, at: slot(key), key) }
-        func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try node.encode(value, at: slot(key), key) }
+        func encode(_ value: Int128, forKey key: Key) throws { try node.write(int128: value, at: slot(key), .key(key)) }
+        func encode(_ value: UInt128, forKey key: Key) throws {
+            try node.write(uint128: value, at: slot(key), .key(key))
+        }
+        func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+            try node.encode(value, at: slot(key), .key(key))
+        }
 
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type, forKey key: Key
@@ -89,8 +93,8 @@ extension EncodingNode {
         func encode(_ value: UInt128) throws { try write(value) { try node.write(uint128: value, at: $0, $1) } }
         func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }
 
-        func write<T>(_ value: T, _ body: (EncodingSlot, (any CodingKey)?) throws -> Void) throws {
-            try body(.next, IndexKey(node.elements))
+        func write<T>(_ value: T, _ body: (EncodingSlot, LastKey) throws -> Void) throws {
+            try body(.next, .key(IndexKey(node.elements)))
             node.elements += 1
         }
 
@@ -120,11 +124,11 @@ extension EncodingNode {
         func encode(_ value: UInt128) throws { try write(value) { try node.write(uint128: value, at: $0, $1) } }
         func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }
 
-        func write<T>(_ value: T, _ body: (EncodingSlot, (any CodingKey)?) throws -> Void) throws {
+        func write<T>(_ value: T, _ body: (EncodingSlot, LastKey) throws -> Void) throws {
             switch node.shape {
-            case .none, .whole, .removed: try body(.whole, nil)
+            case .none, .whole, .removed: try body(.whole, .none)
             case .keyed, .unkeyed:
-                throw node.invalid(value, nil, "Value", " is already encoded as another kind of container")
+                throw node.invalid(value, .none, "Value", " is already encoded as another kind of container")
             }
         }
     }
@@ -134,7 +138,7 @@ extension EncodingNode {
         var node: EncodingNode { get }
 
         /// Writes one value by `body`, which is given the value's slot, and the key for errors to name.
-        func write<T>(_ value: T, _ body: (EncodingSlot, (any CodingKey)?) throws -> Void) throws
+        func write<T>(_ value: T, _ body: (EncodingSlot, LastKey) throws -> Void) throws
     }
 }
 

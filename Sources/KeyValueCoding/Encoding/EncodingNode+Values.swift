@@ -5,17 +5,17 @@ internal import FoundationEssentials
 extension EncodingNode {
     /// Writes the one value of a call of `encode`.
     final func encodeRoot<T: Encodable>(_ value: T) throws {
-        if try !encodeKnown(value, at: .whole, nil) { try encodeOwn(value) }
+        if try !encodeKnown(value, at: .whole, .none) { try encodeOwn(value) }
         if let failure = context.failure { throw failure }
     }
 
-    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: LastKey) throws {
         if try encodeKnown(value, at: slot, key) { return }
         try encodePlain(value, at: slot, key)
     }
 
     private final func encodePlain<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ value: T, at slot: EncodingSlot, _ key: LastKey
     ) throws {
         if defers(slot) { return try encodeDeferred(value, at: slot, key) }
         guard depth < CodingLimits.depth else { throw tooDeep(value, key) }
@@ -29,13 +29,13 @@ extension EncodingNode {
     }
 
     private final func encodeDeferred<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ value: T, at slot: EncodingSlot, _ key: LastKey
     ) throws {
         let replaced = nestedIndex(of: slot)
         if case .named(let name) = slot { forgetNested(name) }
-        let node = nested(at: slot, key ?? IndexKey(elements))
+        let node = nested(at: slot, key.coding ?? IndexKey(elements))
         do {
-            try node.encode(value, at: .whole, nil)
+            try node.encode(value, at: .whole, .none)
         } catch {
             forgetNested(node)
             restoreNested(replaced, of: slot)
@@ -45,7 +45,7 @@ extension EncodingNode {
 
     /// Writes a value of a type that the coders know; gives false for every other.
     private final func encodeKnown<T>(
-        _ value: T, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ value: T, at slot: EncodingSlot, _ key: LastKey
     ) throws -> Bool {
         let known = KnownType.of(T.self)
         switch known {
@@ -97,14 +97,14 @@ extension EncodingNode {
 // MARK: - Under the strategies
 
 extension EncodingNode {
-    final func write(double value: Double, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(double value: Double, at slot: EncodingSlot, _ key: LastKey) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: value, "Double", at: slot, key)
         }
         try write(.double(value), at: slot)
     }
 
-    final func write(float value: Float, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(float value: Float, at slot: EncodingSlot, _ key: LastKey) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: Double(value), "Float", at: slot, key)
         }
@@ -112,7 +112,7 @@ extension EncodingNode {
     }
 
     private final func write(
-        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
+        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: LastKey
     ) throws {
         guard
             case .convertToString(let positive, let negative, let nan) =
@@ -123,7 +123,7 @@ extension EncodingNode {
         try write(.string(value.isNaN ? nan : value < 0 ? negative : positive), at: slot)
     }
 
-    private final func write(date: Date, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    private final func write(date: Date, at slot: EncodingSlot, _ key: LastKey) throws {
         switch context.options.dateEncodingStrategy {
         case .date: try write(.date(date), at: slot)
         case .secondsSince1970: try write(date, times: 1, at: slot, key)
@@ -136,7 +136,7 @@ extension EncodingNode {
     }
 
     private final func write(
-        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: (any CodingKey)?
+        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: LastKey
     ) throws {
         let number = date.timeIntervalSince1970 * factor
         guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
@@ -145,7 +145,7 @@ extension EncodingNode {
         try write(.int64(integer), at: slot)
     }
 
-    private final func write(data: Data, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    private final func write(data: Data, at slot: EncodingSlot, _ key: LastKey) throws {
         switch context.options.dataEncodingStrategy {
         case .data: try write(.data(data), at: slot)
         case .base64: try write(.string(data.base64EncodedString()), at: slot)
@@ -157,7 +157,7 @@ extension EncodingNode {
 
     /// The value that a strategy's closure gives; its error is wrapped into one with the path.
     private final func converted(
-        _ value: Any, _ type: String, _ key: (any CodingKey)?, _ convert: () throws -> Any
+        _ value: Any, _ type: String, _ key: LastKey, _ convert: () throws -> Any
     ) throws -> Any {
         do {
             return try convert()
@@ -166,17 +166,17 @@ extension EncodingNode {
         }
     }
 
-    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: LastKey) throws {
         try write(wide: value, .int128(value), "Int128", at: slot, key)
     }
 
-    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: (any CodingKey)?) throws {
+    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: LastKey) throws {
         try write(wide: value, .uint128(value), "UInt128", at: slot, key)
     }
 
     /// A 128-bit integer: as it is where the format has them, else within 64 bits.
     private final func write<Wide: FixedWidthInteger>(
-        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: (any CodingKey)?
+        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: LastKey
     ) throws {
         if holdsWideIntegers {
             try write(scalar, at: slot)

@@ -24,38 +24,46 @@ class EncodingNode {
         var node: EncodingNode
     }
 
-    final let context: EncodingContext
-    /// The node around this one's value, and the last key of the path; no key where both nodes have the same path.
-    private final let holder: EncodingNode?
-    private final let key: (any CodingKey)?
-    /// The path of a node without a holder. A nested node is one: the node around it keeps it, and a reference back
-    /// would be a cycle.
-    private final let path: [any CodingKey]
+    /// What of a node's value is settled when the node is finished.
+    final class Pending {
+        fileprivate(set) var nodes: [Deferred] = []
+        /// The indices of the nodes whose slots have names.
+        fileprivate var indices: [PropertyListPath.Step: Int] = [:]
+        /// The names of nils that are left out, and for each the number of entries that were written before it.
+        var leftOut: [PropertyListPath.Step: Int] = [:]
+    }
+
+    private enum Holder {
+        case node(EncodingNode, LastKey)
+        /// No node, but a path: a nested node is kept by the one around it, and a reference back would be a cycle.
+        case path([any CodingKey])
+    }
+
+    final let output: EncodingOutput
+    /// The node around this one's value. Not an Optional reference: with one, a class looks for a chain of objects to
+    /// end, each time that an object ends.
+    private final let holder: Holder
     final let depth: Int
     final var shape = Shape.none
-    final private(set) var deferred: [Deferred] = []
-    private final var deferredNames: [PropertyListPath.Step: Int] = [:]
-    /// Whether there are deferred nodes. A look at the array would be checked at run time, for each value.
-    final private(set) var isDeferring = false
+    /// Nil while there is nothing: few nodes have any, and four empty collections would take a tenth of a node's time.
+    final private(set) var pending: Pending?
     /// Elements written to an unkeyed container, dropped ones included.
     final var elements = 0
 
     /// The root of a call of `encode`, or a nested node.
-    init(_ context: EncodingContext, path: [any CodingKey] = [], depth: Int = 0) {
-        self.context = context
-        holder = nil
-        key = nil
-        self.path = path
+    init(_ output: EncodingOutput, path: [any CodingKey] = [], depth: Int = 0) {
+        self.output = output
+        holder = .path(path)
         self.depth = depth
     }
 
-    init(inside holder: EncodingNode, _ key: consuming (any CodingKey)?) {
-        context = holder.context
-        self.holder = holder
-        self.key = key
-        path = []
+    init(inside holder: EncodingNode, _ key: consuming LastKey) {
+        output = holder.output
+        self.holder = .node(holder, key)
         depth = holder.depth + 1
     }
+
+    final var context: EncodingContext { output.context }
 
     // MARK: Output, for subclasses to override
 
@@ -71,7 +79,7 @@ class EncodingNode {
 
     /// Writes the value that `encode` writes to a node of its own; no part of it where `encode` throws, since the
     /// caller may swallow the error.
-    func write(at slot: EncodingSlot, _ key: (any CodingKey)?, _ encode: (EncodingNode) throws -> Void) throws {
+    func write(at slot: EncodingSlot, _ key: LastKey, _ encode: (EncodingNode) throws -> Void) throws {
         try encode(EncodingNode(inside: self, key))
     }
 
@@ -109,7 +117,7 @@ extension EncodingNode: Encoder {
     final func opened(_ wanted: Shape) -> EncodingNode {
         if shape == wanted { return self }
         guard shape == .none else {
-            fail(invalid("", nil, "Value", " is already encoded as another kind of container"))
+            fail(invalid("", .none, "Value", " is already encoded as another kind of container"))
             return lostNode()
         }
         do {
@@ -128,23 +136,26 @@ extension EncodingNode {
     final var pathInValue: [any CodingKey] {
         var path: [any CodingKey] = []
         var node = self
-        while let holder = node.holder {
-            if let key = node.key { path.append(key) }
-            node = holder
+        while true {
+            switch node.holder {
+            case .node(let holder, let key):
+                if case .key(let key) = key { path.append(key) }
+                node = holder
+            case .path(let start): return start + path.reversed()
+            }
         }
-        return node.path + path.reversed()
     }
 
     /// The error of a fault, with the two parts of its text: `Date`, ` cannot be encoded. …`.
     final func invalid(
-        _ value: Any, _ key: (any CodingKey)?, _ fault: String, _ ending: String, underlying: (any Error)? = nil
+        _ value: Any, _ key: LastKey, _ fault: String, _ ending: String, underlying: (any Error)? = nil
     ) -> EncodingError {
         let error = CodingError(ErrorWords(fault: fault, ending: ending))
         return .invalidValue(value, error.encodingContext(at: path(key), in: context.location, underlying: underlying))
     }
 
-    private final func path(_ key: (any CodingKey)?) -> [any CodingKey] {
-        key.map { codingPath + [$0] } ?? codingPath
+    private final func path(_ key: LastKey) -> [any CodingKey] {
+        codingPath.appending(key)
     }
 
     /// Notes the first error where nothing may throw; `encode` throws it in the end.
@@ -152,7 +163,7 @@ extension EncodingNode {
         if context.failure == nil { context.failure = error }
     }
 
-    final func tooDeep(_ value: Any, _ key: (any CodingKey)?) -> any Error {
+    final func tooDeep(_ value: Any, _ key: LastKey) -> any Error {
         // A lost node has no path, but the error that made it lost was noted with one.
         if isLost, let failure = context.failure { return failure }
         let text = CodingLimits.tooDeep(context.location)
@@ -163,29 +174,43 @@ extension EncodingNode {
 // MARK: - Nodes inside nodes
 
 extension EncodingNode {
+    /// Whether there are deferred nodes.
+    final var isDeferring: Bool {
+        guard let pending else { return false }
+        return !pending.nodes.isEmpty
+    }
+
+    /// The node's pending parts, made where there are none.
+    final func makePending() -> Pending {
+        if let pending { return pending }
+        let pending = Pending()
+        self.pending = pending
+        return pending
+    }
+
     /// Whether values written to this node are lost.
     private final var isLost: Bool { type(of: self) == EncodingNode.self }
 
     /// A node for values that cannot be written. As deep as this one, so that the limit on depth holds there, too.
-    fileprivate final func lostNode() -> EncodingNode { EncodingNode(context, depth: depth) }
+    fileprivate final func lostNode() -> EncodingNode { EncodingNode(output, depth: depth) }
 
     /// A node whose value is written to `slot` when this one is finished; the same one for the same name, unless it is
     /// of another kind than is wanted: then the later one counts.
     final func nested(at slot: EncodingSlot, _ key: any CodingKey, as wanted: Shape = .none) -> EncodingNode {
-        if case .named(let name) = slot, let index = deferredNames[.key(name)] {
-            let node = deferred[index].node
+        if case .named(let name) = slot, let pending, let index = pending.indices[.key(name)] {
+            let node = pending.nodes[index].node
             if wanted == .none || node.shape == .none || node.shape == wanted { return node }
-            replaceNested(name)
+            forgetNested(name)
         }
         guard depth < CodingLimits.depth else {
-            fail(tooDeep("", key))
+            fail(tooDeep("", .key(key)))
             return lostNode()
         }
-        if isLost { return EncodingNode(context, depth: depth + 1) }
+        if isLost { return EncodingNode(output, depth: depth + 1) }
         let node = makeNested(pathInValue + [key])
-        if case .named(let name) = slot { deferredNames[.key(name)] = deferred.count }
-        deferred.append(Deferred(slot: slot, position: position, node: node))
-        isDeferring = true
+        let pending = makePending()
+        if case .named(let name) = slot { pending.indices[.key(name)] = pending.nodes.count }
+        pending.nodes.append(Deferred(slot: slot, position: position, node: node))
         return node
     }
 
@@ -197,40 +222,33 @@ extension EncodingNode {
 
     /// A value for `name` comes now: it replaces a nested container of that name.
     final func forgetNested(_ name: String) {
-        if isDeferring { replaceNested(name) }
-    }
-
-    private final func replaceNested(_ name: String) {
-        guard let index = deferredNames.removeValue(forKey: .key(name)) else { return }
-        deferred[index].slot = .whole
+        guard let pending, let index = pending.indices.removeValue(forKey: .key(name)) else { return }
+        pending.nodes[index].slot = .whole
     }
 
     /// The nested container that a value for `slot` would replace.
     final func nestedIndex(of slot: EncodingSlot) -> Int? {
-        guard isDeferring, case .named(let name) = slot else { return nil }
-        return deferredNames[.key(name)]
+        guard let pending, case .named(let name) = slot else { return nil }
+        return pending.indices[.key(name)]
     }
 
     /// Puts a nested container back where the value that replaced it has failed.
     final func restoreNested(_ index: Int?, of slot: EncodingSlot) {
-        guard let index, case .named(let name) = slot else { return }
-        deferred[index].slot = slot
-        deferredNames[.key(name)] = index
+        guard let index, let pending, case .named(let name) = slot else { return }
+        pending.nodes[index].slot = slot
+        pending.indices[.key(name)] = index
     }
 
     /// Forgets a nested node, whose value has failed.
     final func forgetNested(_ node: EncodingNode) {
-        guard let index = deferred.lastIndex(where: { $0.node === node }) else { return }
-        if case .named(let name) = deferred[index].slot { deferredNames[.key(name)] = nil }
-        deferred[index].slot = .whole
+        guard let pending, let index = pending.nodes.lastIndex(where: { $0.node === node }) else { return }
+        if case .named(let name) = pending.nodes[index].slot { pending.indices[.key(name)] = nil }
+        pending.nodes[index].slot = .whole
     }
 
     /// Ends the node's value. Values written later, by a caller that has kept the node, are lost.
     final func finish() {
         shape = .none
-        guard isDeferring else { return }
-        isDeferring = false
-        deferred = []
-        deferredNames = [:]
+        pending = nil
     }
 }

@@ -1,36 +1,22 @@
 internal import PropertyLists
 
-/// A document that is being written, and the node whose turn it is.
-private final class TreeOutput {
-    /// Written to by single calls of the builder, in which no code of a program runs, so that no two overlap. Checking
-    /// each would take a fourth of the time of coding a record: 2.6 instead of 2.0 microseconds.
-    @exclusivity(unchecked) fileprivate var builder = PropertyListBuilder()
-    /// Not a reference: it is compared, never followed.
-    fileprivate var writer: ObjectIdentifier?
-}
-
 /// Writes one value to a property-list tree.
 ///
 /// Values go to the document in the order in which they come, without a copy between, but for collections that a
 /// strategy's closure gives. A value out of order (in a nested container beside its holder) is written to a document of
 /// its own, which is appended in the end.
 final class TreeEncodingNode: EncodingNode {
-    private let output: TreeOutput
     /// The state of the document before the value.
     private let mark: PropertyListBuilder.Mark
-    /// The names of nils that are left out, and for each the number of entries that were written before it.
-    private var leftOut: [PropertyListPath.Step: Int] = [:]
 
-    override init(_ context: EncodingContext, path: [any CodingKey] = [], depth: Int = 0) {
-        output = TreeOutput()
+    override init(_ output: EncodingOutput, path: [any CodingKey] = [], depth: Int = 0) {
         mark = output.builder.mark
-        super.init(context, path: path, depth: depth)
+        super.init(output, path: path, depth: depth)
         output.writer = ObjectIdentifier(self)
     }
 
-    private init(inside holder: TreeEncodingNode, _ key: consuming (any CodingKey)?) {
-        output = holder.output
-        mark = output.builder.mark
+    private init(inside holder: TreeEncodingNode, _ key: consuming LastKey) {
+        mark = holder.output.builder.mark
         super.init(inside: holder, key)
         output.writer = ObjectIdentifier(self)
     }
@@ -38,7 +24,7 @@ final class TreeEncodingNode: EncodingNode {
     override var holdsWideIntegers: Bool { false }
 
     override func makeNested(_ path: [any CodingKey]) -> EncodingNode {
-        TreeEncodingNode(context, path: path, depth: depth + 1)
+        TreeEncodingNode(EncodingOutput(context), path: path, depth: depth + 1)
     }
 
     /// Whether it is not this node's turn, or deferred elements have to come first.
@@ -57,7 +43,7 @@ final class TreeEncodingNode: EncodingNode {
     private func begin(_ slot: EncodingSlot) throws {
         switch slot {
         case .named(let name):
-            forgetNested(name)
+            if pending != nil { forgetNested(name) }
             try output.builder.key(name)
         case .next: break
         case .whole: if shape == .whole { output.builder.rewind(to: mark) }
@@ -81,12 +67,12 @@ final class TreeEncodingNode: EncodingNode {
         case .next: return nested(at: slot, IndexKey(elements)) as? TreeEncodingNode
         case .whole:
             fail(outOfTurn())
-            return TreeEncodingNode(context, depth: depth)
+            return TreeEncodingNode(EncodingOutput(context), depth: depth)
         }
     }
 
     private func outOfTurn() -> EncodingError {
-        invalid("", nil, "Value", " cannot be encoded while one inside it is, nor when it is finished")
+        invalid("", .none, "Value", " cannot be encoded while one inside it is, nor when it is finished")
     }
 
     // MARK: Values
@@ -195,7 +181,7 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     override func write(
-        at slot: EncodingSlot, _ key: (any CodingKey)?, _ encode: (EncodingNode) throws -> Void
+        at slot: EncodingSlot, _ key: LastKey, _ encode: (EncodingNode) throws -> Void
     ) throws {
         if case .whole = slot, shape == .whole { return try replace(encode) }
         let before = output.builder.mark
@@ -223,7 +209,7 @@ final class TreeEncodingNode: EncodingNode {
 
     /// Writes another value in this one's place, which stays where the other fails.
     private func replace(_ encode: (EncodingNode) throws -> Void) throws {
-        let other = TreeEncodingNode(context, path: pathInValue, depth: depth + 1)
+        let other = TreeEncodingNode(EncodingOutput(context), path: pathInValue, depth: depth + 1)
         try encode(other)
         let list = try other.document()
         output.builder.rewind(to: mark)
@@ -236,7 +222,7 @@ final class TreeEncodingNode: EncodingNode {
     /// A nil that is left out takes what its name had before, when the dictionary is complete.
     private func leaveOut(_ name: String) {
         forgetNested(name)
-        leftOut[.key(name)] = output.builder.openEntries
+        makePending().leftOut[.key(name)] = output.builder.openEntries
     }
 
     /// Completes the value: its nested containers, its end, an empty dictionary where nothing was written.
@@ -246,20 +232,20 @@ final class TreeEncodingNode: EncodingNode {
             shape = .keyed
         }
         guard shape == .keyed || shape == .unkeyed else { return }
-        if isDeferring { try writeDeferred() }
-        if !leftOut.isEmpty { output.builder.removeEntries(leftOut) }
+        if let pending { try settle(pending) }
         try output.builder.end()
     }
 
-    private func writeDeferred() throws {
-        for entry in deferred {
+    private func settle(_ pending: Pending) throws {
+        for entry in pending.nodes {
             if case .whole = entry.slot { continue }
             let list = try (entry.node as? TreeEncodingNode)?.document()
             if case .named(let name) = entry.slot {
-                if list == nil { leftOut[.key(name)] = .max } else { try output.builder.key(name) }
+                if list == nil { pending.leftOut[.key(name)] = .max } else { try output.builder.key(name) }
             }
             if let list { try output.builder.append(list) }
         }
+        if !pending.leftOut.isEmpty { output.builder.removeEntries(pending.leftOut) }
     }
 
     /// The document of a node that has one of its own; nil where its value is a nil that is left out.
