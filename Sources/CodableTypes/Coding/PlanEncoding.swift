@@ -23,10 +23,8 @@ struct PlanEncoding: ~Copyable {
     /// The document stored now; where there is none, any other: no index of a node in it is handed on then.
     private let old: Document
     private var output: PlanOutput
-    /// For each struct that is being written, the nodes of its fields' values in the given value, in the order of their
-    /// names; -1 for none.
-    private var given = GrowableBuffer<Int>()
-    /// For each dictionary that is being written, its keys so far.
+    /// For each struct that is being written, the keys of its fields in the given value, in the order of their names,
+    /// with a distance of 0 for none; for it and for each dictionary that is being written, the keys written so far.
     private var keys = GrowableBuffer<kv_node>()
     private var droppedElements = 0
     private var hasChanged = false
@@ -213,7 +211,7 @@ struct PlanEncoding: ~Copyable {
         _ structureIndex: Int, _ index: Int, over stored: Int?, depth: Int
     ) throws(TypeError) {
         let structure = tables.structures[structureIndex]
-        let first = given.count
+        let first = keys.count
         let stranger = findFields(of: structure, index)
         let header = output.begin(.dictionary)
         let firstKey = keys.count
@@ -226,7 +224,7 @@ struct PlanEncoding: ~Copyable {
             while let slot = unknown.next(before: tables.bytes(key), in: old) { keepStored(slot, of: stored, header) }
             let source = unknown.value
             guard fault.isAfter(field.pointee) else { continue }
-            let value = given[first &+ Int(field.pointee.rank)]
+            let value = given(first &+ Int(field.pointee.rank), index)
             let content = content(of: field, value, over: source)
             if content == .nothing { continue }
             let name = tables.names[structure.first &+ Int(field.pointee.rank)]
@@ -251,8 +249,14 @@ struct PlanEncoding: ~Copyable {
         if let stranger { throw unknownField(stranger, of: structureIndex) }
         while let slot = unknown.next() { keepStored(slot, of: stored, header) }
         noteTransients(of: structure, from: first)
-        given.count = first
         end(header, from: firstKey)
+        keys.count = first
+    }
+
+    /// The node of a field's value in the struct that is given at `index`; -1 for none.
+    private borrowing func given(_ slot: Int, _ index: Int) -> Int {
+        let distance = keys[slot].distance
+        return distance > 0 ? index &+ distance : -1
     }
 
     private borrowing func missing(_ field: UnsafePointer<TypePlan.Field>, of structureIndex: Int) -> TypeError {
@@ -270,7 +274,8 @@ struct PlanEncoding: ~Copyable {
         if !structure.isPlain { hasChanged = true }
         for number in structure.count..<structure.total {
             let field = tables.fields + (structure.first &+ number)
-            if given[first &+ Int(field.pointee.rank)] >= 0 || field.pointee.defaultIndex >= 0 { isExact = false }
+            let isGiven = keys[first &+ Int(field.pointee.rank)].distance > 0
+            if isGiven || field.pointee.defaultIndex >= 0 { isExact = false }
         }
     }
 
@@ -326,13 +331,13 @@ struct PlanEncoding: ~Copyable {
         try output.checkRoom()
     }
 
-    /// Notes the nodes of the fields' values in the given value, in the order of the fields' names; gives the slot of
-    /// the first key that no field has.
+    /// Notes the keys of the fields in the given value, in the order of the fields' names; gives the slot of the first
+    /// key that no field has.
     private mutating func findFields(of structure: TypePlan.Structure, _ index: Int) -> Int? {
         let slots = document.keys(ofDictionaryAt: index)
         var slot = slots.lowerBound
         var stranger: Int?
-        given.reserve(structure.total)
+        keys.reserve(2 &* structure.total)
         for rank in 0..<structure.total {
             let name = tables.bytes(tables.names[structure.first &+ rank])
             var order = 1
@@ -343,7 +348,7 @@ struct PlanEncoding: ~Copyable {
                 slot &+= 1
             }
             let isFound = slot < slots.upperBound && order == 0
-            given.append(isFound ? index &+ nodes[slot].distance : -1)
+            keys.append(isFound ? nodes[slot] : kv_node(kind: .null))
             if isFound { slot &+= 1 }
         }
         return stranger ?? (slot < slots.upperBound ? slot : nil)

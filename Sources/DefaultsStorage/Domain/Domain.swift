@@ -221,17 +221,19 @@ extension Domain {
         let own = value.isWholeDocument || mayShareDocuments ? value : value.compacted()
         // As `atOnce`, whose closure would count a reference to the domain, the handle and the value for each set: a
         // fiftieth of the time of a typed record from Lua, which is near its target.
-        guard isImmediate else { return try setInMemory(own, key, handle) }
+        if try setInMemory(own, key, handle) { return }
         try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
-            try setInMemory(own, key, handle)
+            _ = try setInMemory(own, key, handle)
         }
     }
 
-    /// Sets the value in the delta that takes the calling thread's changes.
+    /// Sets the value in the delta that takes the calling thread's changes; false where that has to be a transaction's
+    /// and none is open.
     private func setInMemory(
         _ own: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
-    ) throws(DefaultsError) {
-        let mustSchedule = try lock.withLock { () throws(DefaultsError) in
+    ) throws(DefaultsError) -> Bool {
+        let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
+            if needsTransaction { return nil }
             if let refusal { throw refusal }
             let target = self.target
             let charges =
@@ -246,7 +248,8 @@ extension Domain {
             if !quotas.isEmpty { noteQuotas(key, [], charges) }
             return noteChange(of: key)
         }
-        if mustSchedule { flusher.schedule(self) }
+        if mustSchedule == true { flusher.schedule(self) }
+        return mustSchedule != nil
     }
 
     /// Whether values may stay parts of the document that they came in: in a transaction that takes over its entries and
@@ -282,7 +285,10 @@ extension Domain {
     }
 
     /// Whether a change of the calling thread has to be written before its call returns.
-    var isImmediate: Bool { lock.withLock { handles.durability == .immediate && !isInTransaction } }
+    var isImmediate: Bool { lock.withLock { needsTransaction } }
+
+    /// As `isImmediate`, with the lock held.
+    private var needsTransaction: Bool { handles.durability == .immediate && !isInTransaction }
 
     /// Whether the key has a value, as the calling thread sees it; with the lock held. Puts no value together.
     func holds(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
