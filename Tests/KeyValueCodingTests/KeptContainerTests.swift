@@ -1,3 +1,4 @@
+import Foundation
 import KeyValueCoding
 import PropertyLists
 import Testing
@@ -20,6 +21,37 @@ private struct Curious: Decodable {
         number = try container.decode(Int.self, forKey: .myNumber)
         next = try container.decodeIfPresent(Curious.self, forKey: .next).map { [$0.number] + $0.next } ?? []
     }
+}
+
+/// Keeps its decoder.
+private struct Kept: Decodable {
+    let decoder: any Decoder
+    init(from decoder: any Decoder) { self.decoder = decoder }
+}
+
+/// Arrays inside one another, of which the innermost keeps its encoder.
+private struct Innermost: Encodable {
+    final class Plan {
+        var encoder: (any Encoder)?
+    }
+
+    let levels: Int
+    let plan: Plan
+
+    func encode(to encoder: any Encoder) throws {
+        guard levels > 0 else {
+            plan.encoder = encoder
+            return
+        }
+        var container = encoder.unkeyedContainer()
+        try container.encode(Innermost(levels: levels - 1, plan: plan))
+    }
+}
+
+/// Acts as it ends.
+private final class Farewell {
+    nonisolated(unsafe) static var act: (() -> Void)?
+    deinit { Self.act?() }
 }
 
 @Suite struct KeptContainerTests {
@@ -52,6 +84,79 @@ private struct Curious: Decodable {
         #expect(kept.first?.contains(.next) == true && kept.first?.allKeys.count == 2)
         // The decoder's own information leads back to them.
         kept = []
+    }
+
+    @Test("a chain of containers, and of encoders, ends on a small stack")
+    func endsChains() async throws {
+        var nested: Any = 1
+        for _ in 0..<500 { nested = ["next": nested] as [String: Any] }
+        let list = try PropertyList(any: nested)
+        nonisolated(unsafe) let any = nested
+        // A frame for each level, as it ends, needs more than this.
+        let levels = await Threads.run(1, stackSize: 96 << 10) {
+            let decoders = [
+                try KeyValueDecoder().decode(Kept.self, from: list).decoder,
+                try KeyValueDecoder().decode(Kept.self, from: any).decoder,
+            ]
+            return try decoders.map { decoder in
+                var container = try decoder.container(keyedBy: Curious.Keys.self)
+                for _ in 1..<500 {
+                    container = try container.nestedContainer(keyedBy: Curious.Keys.self, forKey: .next)
+                }
+                return container.codingPath.count
+            }
+        }
+        #expect(levels == [[499, 499]])
+        let innermost = Innermost.Plan()
+        _ = try KeyValueEncoder().encodeToPropertyList(Innermost(levels: 500, plan: innermost))
+        nonisolated(unsafe) let plan = innermost
+        let paths = await Threads.run(1, stackSize: 96 << 10) {
+            let count = plan.encoder?.codingPath.count
+            plan.encoder = nil
+            return count
+        }
+        #expect(paths == [500])
+    }
+
+    @Test("an object that writes to a kept container as it ends breaks nothing")
+    func writesAtTheEnd() throws {
+        var encoder = KeyValueEncoder()
+        encoder.dateEncodingStrategy = .custom { _ in Farewell() }
+        let date = Date(timeIntervalSinceReferenceDate: 0)
+        let write: (KeyedEncodingContainer<Curious.Keys>) throws -> Void = { container in
+            var container = container
+            try container.encode(2, forKey: .myNumber)
+        }
+        // In a nested container whose place a value has taken: ends with the value, when nothing more is written.
+        let pending = Writer { encoder in
+            var container = encoder.container(keyedBy: Curious.Keys.self)
+            do {
+                var nested = container.nestedContainer(keyedBy: Curious.Keys.self, forKey: .next)
+                try nested.encode(date, forKey: .next)
+            }
+            try container.encode(1, forKey: .next)
+            let kept = container
+            Farewell.act = { try? write(kept) }
+        }
+        #expect(try encoder.encode(pending) as? [String: Int] == ["next": 1])
+        // The value of a key, and a whole value, that another replaces.
+        let replaced = Writer { encoder in
+            var container = encoder.container(keyedBy: Curious.Keys.self)
+            try container.encode(date, forKey: .next)
+            let kept = container
+            Farewell.act = { try? write(kept) }
+            try container.encode(1, forKey: .next)
+        }
+        #expect(try encoder.encode(replaced) as? [String: Int] == ["next": 1, "myNumber": 2])
+        let whole = Writer { encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(date)
+            var kept = container
+            Farewell.act = { try? kept.encode(2) }
+            try container.encode(1)
+        }
+        #expect(try encoder.encode(whole) as? Int == 2)
+        Farewell.act = nil
     }
 
     @Test("a decoder kept past its call reads on, as a lazy decoding does", arguments: [true, false])

@@ -91,8 +91,11 @@ private var failing: Writer {
             try? container.encode(failing, forKey: .one)
             try? container.encode(failing, forKey: .two)
             try nested.encode(3, forKey: .three)
+            var same = container.nestedContainer(keyedBy: Keys.self, forKey: .one)
+            try same.encode(4, forKey: .one)
         }
-        #expect(try encodesAlike(keyed, as: ["one": ["two": 1, "three": 3] as [String: Any]] as [String: Any]))
+        let expected: [String: Any] = ["one": ["one": 4, "two": 1, "three": 3] as [String: Any]]
+        #expect(try encodesAlike(keyed, as: expected))
     }
 
     @Test("of two kinds of container under one key the later counts")
@@ -132,6 +135,25 @@ private var failing: Writer {
                 table { inner in
                     try inner.encode(3, forKey: .three)
                     try outer.encode(table { try $0.encode(2, forKey: .two) }, forKey: .one)
+                }, forKey: .two)
+            outer = container
+        }
+        let expected: [String: Any] = [
+            "one": ["two": 2] as [String: Any], "two": ["three": 3] as [String: Any],
+        ]
+        #expect(try encodesAlike(value, as: expected))
+    }
+
+    @Test("a failure that is swallowed meanwhile leaves the key to what comes after it")
+    func forgetsOutOfTurn() throws {
+        let value = table { container in
+            var outer = container
+            try container.encode(
+                table { inner in
+                    try inner.encode(3, forKey: .three)
+                    try? outer.encode(failing, forKey: .one)
+                    var part = outer.nestedContainer(keyedBy: Keys.self, forKey: .one)
+                    try part.encode(2, forKey: .two)
                 }, forKey: .two)
             outer = container
         }

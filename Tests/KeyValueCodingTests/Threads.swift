@@ -9,15 +9,17 @@ import Darwin
 /// Threads of the system, which run at the same time whatever a pool of tasks would do.
 enum Threads {
     /// Runs `body` on each of `count` threads, all of which start together; gives what it returned, nil for an error.
+    ///
+    /// - Parameter stackSize: the bytes of a thread's stack; nil for the system's own choice.
     static func run<Result: Sendable>(
-        _ count: Int, _ body: @escaping @Sendable () throws -> Result
+        _ count: Int, stackSize: Int? = nil, _ body: @escaping @Sendable () throws -> Result
     ) async -> [Result?] {
         await withTaskGroup(of: Result?.self) { group in
             let gate = Gate(count)
             for _ in 0..<count {
                 group.addTask {
                     await withCheckedContinuation { continuation in
-                        start {
+                        start(stackSize) {
                             gate.wait()
                             continuation.resume(returning: try? body())
                         }
@@ -33,11 +35,15 @@ enum Threads {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    private static func start(_ body: @escaping @Sendable () -> Void) {
+    private static func start(_ stackSize: Int?, _ body: @escaping @Sendable () -> Void) {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
         var thread = pthread_t()
         let work = Unmanaged.passRetained(Work(body))
         let failure = pthread_create(
-            &thread, nil,
+            &thread, &attributes,
             { work in
                 if let work { Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body() }
                 return nil

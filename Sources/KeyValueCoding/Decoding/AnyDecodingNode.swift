@@ -50,14 +50,15 @@ final class AnyDecodingNode: DecodingNode {
     }
 
     override func openEntries() -> Bool {
-        guard let entries = stringKeyed(value) else { return false }
-        self.entries = entries
+        guard var entries = stringKeyed(value) else { return false }
+        // The entries of an earlier container end after the change.
+        swap(&self.entries, &entries)
         return true
     }
 
     override func openElements() -> Bool {
-        guard let elements = listed(value) else { return false }
-        self.elements = elements
+        guard var elements = listed(value) else { return false }
+        swap(&self.elements, &elements)
         return true
     }
 

@@ -13,15 +13,10 @@ enum DecodingSlot {
 /// This class knows Codable and the strategies, and holds no value; subclasses hold an `Any` or an index into a
 /// property-list tree. A node that the caller keeps reads its value for as long as it is kept, as a lazy decoding does.
 class DecodingNode {
-    private enum Holder {
-        case none
-        case node(DecodingNode, LastKey)
-    }
-
     final let context: DecodingContext
-    /// The node around this one's value. Not an Optional reference: with one, a class looks for a chain of objects to
-    /// end, each time that an object ends.
-    private final let holder: Holder
+    /// The node around this one's value. A chain of nodes ends one by one, on a small stack, too (KeptContainerTests).
+    private final let holder: DecodingNode?
+    private final let key: LastKey
     private final let depth: Int
     /// The record of the keys that are asked for; nil where the caller wants none.
     final let record: KeyRecord?
@@ -31,7 +26,8 @@ class DecodingNode {
     /// The root of a call of `decode`.
     init(_ context: DecodingContext) {
         self.context = context
-        holder = .none
+        holder = nil
+        key = .none
         // The depth of a node made for the value by `child`.
         depth = 1
         record = context.record
@@ -39,7 +35,8 @@ class DecodingNode {
 
     init(inside holder: DecodingNode, _ key: consuming LastKey, _ record: KeyRecord?) {
         context = holder.context
-        self.holder = .node(holder, key)
+        self.holder = holder
+        self.key = key
         depth = holder.depth + 1
         self.record = record
     }
@@ -88,10 +85,10 @@ extension DecodingNode: Decoder {
 
     final var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
-        var node = self
-        while case .node(let holder, let key) = node.holder {
-            if case .key(let key) = key { path.append(key) }
-            node = holder
+        var node: DecodingNode? = self
+        while let current = node {
+            if case .key(let key) = current.key { path.append(key) }
+            node = current.holder
         }
         path.reverse()
         return context.location.map { $0.codingPath + path } ?? path

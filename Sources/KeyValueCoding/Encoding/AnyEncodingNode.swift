@@ -43,7 +43,8 @@ final class AnyEncodingNode: EncodingNode {
         switch slot {
         case .named(let name):
             forgetNested(name)
-            entries[name] = nil
+            let replaced = entries.removeValue(forKey: name)
+            withExtendedLifetime(replaced) {}
         case .next: break
         case .whole: shape = .removed
         }
@@ -66,14 +67,17 @@ final class AnyEncodingNode: EncodingNode {
 
     override var position: Int { array.count }
 
+    /// A value that is replaced ends after the change: a program's object in it may write to this node then.
     func put(_ value: Any, at slot: EncodingSlot) {
         switch slot {
         case .named(let name):
             forgetNested(name)
-            entries[name] = value
+            let replaced = entries.updateValue(value, forKey: name)
+            withExtendedLifetime(replaced) {}
         case .next: array.append(value)
         case .whole:
-            whole = value
+            var replaced = value
+            swap(&whole, &replaced)
             shape = .whole
         }
     }

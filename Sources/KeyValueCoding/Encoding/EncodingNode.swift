@@ -33,16 +33,13 @@ class EncodingNode {
         var leftOut: [PropertyListPath.Step: Int] = [:]
     }
 
-    private enum Holder {
-        case node(EncodingNode, LastKey)
-        /// No node, but a path: a nested node is kept by the one around it, and a reference back would be a cycle.
-        case path([any CodingKey])
-    }
-
     final let output: EncodingOutput
-    /// The node around this one's value. Not an Optional reference: with one, a class looks for a chain of objects to
-    /// end, each time that an object ends.
-    private final let holder: Holder
+    /// The node around this one's value. A chain of nodes ends one by one, on a small stack, too (KeptContainerTests).
+    private final let holder: EncodingNode?
+    private final let key: LastKey
+    /// The path of a node without a holder, nil for every other. A nested node is without: the node around it keeps it,
+    /// and a reference back would be a cycle.
+    private final let path: [any CodingKey]?
     final let depth: Int
     final var shape = Shape.none
     /// Nil while there is nothing: few nodes have any, and four empty collections would take a tenth of a node's time.
@@ -53,13 +50,17 @@ class EncodingNode {
     /// The root of a call of `encode`, or a nested node.
     init(_ output: EncodingOutput, path: [any CodingKey] = [], depth: Int = 0) {
         self.output = output
-        holder = .path(path)
+        holder = nil
+        key = .none
+        self.path = path
         self.depth = depth
     }
 
     init(inside holder: EncodingNode, _ key: consuming LastKey) {
         output = holder.output
-        self.holder = .node(holder, key)
+        self.holder = holder
+        self.key = key
+        path = nil
         depth = holder.depth + 1
     }
 
@@ -136,14 +137,11 @@ extension EncodingNode {
     final var pathInValue: [any CodingKey] {
         var path: [any CodingKey] = []
         var node = self
-        while true {
-            switch node.holder {
-            case .node(let holder, let key):
-                if case .key(let key) = key { path.append(key) }
-                node = holder
-            case .path(let start): return start + path.reversed()
-            }
+        while let holder = node.holder {
+            if case .key(let key) = node.key { path.append(key) }
+            node = holder
         }
+        return (node.path ?? []) + path.reversed()
     }
 
     /// The error of a fault, with the two parts of its text: `Date`, ` cannot be encoded. …`.
@@ -228,7 +226,7 @@ extension EncodingNode {
 
     /// The nested container that a value for `slot` would replace.
     final func nestedIndex(of slot: EncodingSlot) -> Int? {
-        guard let pending, case .named(let name) = slot else { return nil }
+        guard isDeferring, let pending, case .named(let name) = slot else { return nil }
         return pending.indices[.key(name)]
     }
 
@@ -249,6 +247,8 @@ extension EncodingNode {
     /// Ends the node's value. Values written later, by a caller that has kept the node, are lost.
     final func finish() {
         shape = .none
-        pending = nil
+        // What was pending ends after the change: a program's object in it may write to this node then.
+        var ended: Pending?
+        swap(&pending, &ended)
     }
 }

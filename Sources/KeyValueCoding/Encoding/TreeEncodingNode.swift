@@ -43,7 +43,7 @@ final class TreeEncodingNode: EncodingNode {
     private func begin(_ slot: EncodingSlot) throws {
         switch slot {
         case .named(let name):
-            if pending != nil { forgetNested(name) }
+            if isDeferring { forgetNested(name) }
             try output.builder.key(name)
         case .next: break
         case .whole: if shape == .whole { output.builder.rewind(to: mark) }
