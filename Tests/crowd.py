@@ -172,14 +172,22 @@ def read_log(log, name):
 def states(logs, store):
     """What the recorded programs made of the store's file, [(time, name, dictionary)], and how often UserDefaults wrote
     into a file that was not the store's any more."""
-    contents, result, current, late, placed = {}, [], None, [], set()
+    contents, result, current, late, placed, emptied = {}, [], None, [], set(), set()
     for moment, name, words in sorted((entry for log in logs for entry in log), key=lambda entry: entry[0]):
         kind = words[0]
-        if kind == "create" or kind == "truncate" and words[2] == "0":
+        if kind == "create":
             contents[words[1]] = bytearray()
-            if kind == "create" and words[2] == store:
+            emptied.discard(words[1])
+            if words[2] == store:
                 current = words[1]
+        elif kind == "truncate" and words[2] == "0":
+            # It has the time before its call, in which another's whole file may come to the store's place and be what
+            # is emptied: so it counts with the write that follows it.
+            emptied.add(words[1])
         elif kind == "write":
+            if words[1] in emptied:
+                emptied.remove(words[1])
+                contents[words[1]] = bytearray()
             data, offset = contents.setdefault(words[1], bytearray()), int(words[2])
             data[offset:] = bytes.fromhex(words[3])
             if name == "UserDefaults" and words[1] == current:
