@@ -1,17 +1,13 @@
 internal import PropertyLists
 
 extension DecodingNode {
-    private final func path(_ key: LastKey) -> [any CodingKey] {
-        codingPath.appending(key)
-    }
-
     /// The error that the value at `slot` is not of the requested type.
     final func mismatch<T>(
         _ type: T.Type, _ expected: String? = nil, at slot: DecodingSlot, _ key: LastKey
     ) -> DecodingError {
         let scalar = scalar(at: slot)
         if case .absent = scalar { return missing(slot, key) }
-        let path = path(key)
+        let path = codingPath.appending(key)
         let isNil = isPresent(scalar, at: slot) == false
         let found = isNil ? "nil" : typeName(at: slot)
         let error = CodingError(.expected(expected ?? "\(type)", found: found))
@@ -23,12 +19,12 @@ extension DecodingNode {
     final func inexact<T>(_ type: T.Type, at slot: DecodingSlot, _ key: LastKey) -> DecodingError {
         let words = ErrorWords(fault: "\(typeName(at: slot))", ending: ", cannot be exactly represented by \(type)")
         let error = CodingError(words, isInexact: true)
-        return .typeMismatch(type, error.decodingContext(at: path(key), in: context.location))
+        return .typeMismatch(type, error.decodingContext(at: codingPath.appending(key), in: context.location))
     }
 
     /// The error that there is no value at `slot`. Its path is the container's.
     final func missing(_ slot: DecodingSlot, _ key: LastKey) -> DecodingError {
-        let location = path(key).text(in: context.location)
+        let location = codingPath.appending(key).text(in: context.location)
         let text =
             if case .index = slot { "Array does not contain index \(location)" } else {
                 "Dictionary does not contain key \(location)"
@@ -39,7 +35,7 @@ extension DecodingNode {
     /// The error of a fault, with the two parts of its text: `Date`, ` cannot be decoded. …`.
     final func corrupted(at key: LastKey, _ fault: String, _ ending: String) -> DecodingError {
         let error = CodingError(ErrorWords(fault: fault, ending: ending))
-        return .dataCorrupted(error.decodingContext(at: path(key), in: context.location))
+        return .dataCorrupted(error.decodingContext(at: codingPath.appending(key), in: context.location))
     }
 
     /// Throws where two keys of a dictionary that is read as data are one to Swift, which would lose a value.
@@ -56,7 +52,8 @@ extension DecodingNode {
     }
 
     final func tooDeep(_ key: LastKey) -> DecodingError {
-        .dataCorrupted(.init(codingPath: path(key), debugDescription: CodingLimits.tooDeep(context.location)))
+        .dataCorrupted(
+            .init(codingPath: codingPath.appending(key), debugDescription: CodingLimits.tooDeep(context.location)))
     }
 
     /// The error of a strategy's closure with the path: a `DecodingError` keeps its kind and its underlying error.
@@ -64,7 +61,8 @@ extension DecodingNode {
         let own = CodingError(ErrorWords(fault: type, ending: " cannot be decoded. \(message(of: error))"))
         let underlying = (error as? DecodingError)?.context?.underlyingError.flatMap { $0 is CodingError ? nil : $0 }
         return rewrapped(
-            error, own.decodingContext(at: path(key), in: context.location, underlying: underlying ?? error))
+            error,
+            own.decodingContext(at: codingPath.appending(key), in: context.location, underlying: underlying ?? error))
     }
 
     private final func rewrapped(_ error: any Error, _ context: DecodingError.Context) -> DecodingError {

@@ -1,5 +1,19 @@
 internal import PropertyLists
 
+/// The document that tree nodes write to, and the node whose turn it is; nodes that write to `Any` leave both alone.
+///
+/// It has the context, so that a node needs one reference for both.
+final class EncodingOutput {
+    let context: EncodingContext
+    /// Written to by single calls of the builder, in which no code of a program runs, so that no two overlap. With each
+    /// of them checked a record takes 2.0 microseconds instead of 1.6: 3.6 times the hand-written code, and not 2.8.
+    @exclusivity(unchecked) fileprivate var builder = PropertyListBuilder()
+    /// Not a reference: it is compared, never followed.
+    fileprivate var writer: ObjectIdentifier?
+
+    init(_ context: EncodingContext) { self.context = context }
+}
+
 /// Writes one value to a property-list tree.
 ///
 /// Values go to the document in the order in which they come, without a copy between, but for collections that a
