@@ -95,6 +95,7 @@ import Testing
         return [
             ("Given", ["a": 1], whole),
             ("Given", with(["list": [String: Int](), "t": 9]), whole),
+            ("Given", with(["t": 9]), whole),
             ("Given", with(["real": 3]), with(["real": 3.0])),
             ("Given", with(["o": "$null"]), whole),
             ("Renamed", ["id": 7], ["id": 7, "name": "none", "level": 10] as [String: Any]),
