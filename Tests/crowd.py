@@ -172,22 +172,16 @@ def read_log(log, name):
 def states(logs, store):
     """What the recorded programs made of the store's file, [(time, name, dictionary)], and how often UserDefaults wrote
     into a file that was not the store's any more."""
-    contents, result, current, late, placed, emptied = {}, [], None, [], set(), set()
+    contents, result, current, late, placed = {}, [], None, [], set()
     for moment, name, words in sorted((entry for log in logs for entry in log), key=lambda entry: entry[0]):
         kind = words[0]
         if kind == "create":
             contents[words[1]] = bytearray()
-            emptied.discard(words[1])
             if words[2] == store:
                 current = words[1]
-        elif kind == "truncate" and words[2] == "0":
-            # It has the time before its call, in which another's whole file may come to the store's place and be what
-            # is emptied: so it counts with the write that follows it.
-            emptied.add(words[1])
         elif kind == "write":
-            if words[1] in emptied:
-                emptied.remove(words[1])
-                contents[words[1]] = bytearray()
+            # One at 0 takes the place of all that there was. The truncation before it is not looked at: it has the time
+            # before its call, in which another's whole file may come to the store's place and be what is emptied.
             data, offset = contents.setdefault(words[1], bytearray()), int(words[2])
             data[offset:] = bytes.fromhex(words[3])
             if name == "UserDefaults" and words[1] == current:
