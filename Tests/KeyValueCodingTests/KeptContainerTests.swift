@@ -93,7 +93,7 @@ private final class Farewell {
         let list = try PropertyList(any: nested)
         nonisolated(unsafe) let any = nested
         // A frame for each level, as it ends, needs more than this.
-        let levels = await Threads.run(1, stackSize: 96 << 10) {
+        let levels = await Threads.run(1, stackSize: 48 << 10) {
             let decoders = [
                 try KeyValueDecoder().decode(Kept.self, from: list).decoder,
                 try KeyValueDecoder().decode(Kept.self, from: any).decoder,
@@ -110,7 +110,7 @@ private final class Farewell {
         let innermost = Innermost.Plan()
         _ = try KeyValueEncoder().encodeToPropertyList(Innermost(levels: 500, plan: innermost))
         nonisolated(unsafe) let plan = innermost
-        let paths = await Threads.run(1, stackSize: 96 << 10) {
+        let paths = await Threads.run(1, stackSize: 48 << 10) {
             let count = plan.encoder?.codingPath.count
             plan.encoder = nil
             return count

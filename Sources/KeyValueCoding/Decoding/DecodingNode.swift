@@ -14,8 +14,8 @@ enum DecodingSlot {
 /// property-list tree. A node that the caller keeps reads its value for as long as it is kept, as a lazy decoding does.
 class DecodingNode {
     final let context: DecodingContext
-    /// The node around this one's value. A chain of nodes ends one by one, on a small stack, too (KeptContainerTests).
-    private final let holder: DecodingNode?
+    /// The node around this one's value.
+    private final var holder: DecodingNode?
     private final let key: LastKey
     private final let depth: Int
     /// The record of the keys that are asked for; nil where the caller wants none.
@@ -39,6 +39,12 @@ class DecodingNode {
         self.key = key
         depth = holder.depth + 1
         self.record = record
+    }
+
+    /// Ends a chain of nodes one by one, on a small stack, too (KeptContainerTests).
+    deinit {
+        var ended = holder.take()
+        while isKnownUniquelyReferenced(&ended) { ended = ended?.holder.take() }
     }
 
     // MARK: Access to the value, for subclasses to override

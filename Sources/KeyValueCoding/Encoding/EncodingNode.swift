@@ -34,8 +34,8 @@ class EncodingNode {
     }
 
     final let output: EncodingOutput
-    /// The node around this one's value. A chain of nodes ends one by one, on a small stack, too (KeptContainerTests).
-    private final let holder: EncodingNode?
+    /// The node around this one's value.
+    private final var holder: EncodingNode?
     private final let key: LastKey
     /// The path of a node without a holder, nil for every other. A nested node is without: the node around it keeps it,
     /// and a reference back would be a cycle.
@@ -62,6 +62,12 @@ class EncodingNode {
         self.key = key
         path = nil
         depth = holder.depth + 1
+    }
+
+    /// Ends a chain of nodes one by one, on a small stack, too (KeptContainerTests).
+    deinit {
+        var ended = holder.take()
+        while isKnownUniquelyReferenced(&ended) { ended = ended?.holder.take() }
     }
 
     final var context: EncodingContext { output.context }
