@@ -6,7 +6,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Memory of trivial elements that grows by doubling and can be handed on without a copy.
+/// Memory of trivial elements that grows by half of what it has and can be handed on without a copy.
 ///
 /// Documents take this memory over; they allocate some of their own only where they copy a caller's memory. Sound
 /// because `Element` is trivial (`BitwiseCopyable`), because `count <= capacity` holds throughout, and because the memory
