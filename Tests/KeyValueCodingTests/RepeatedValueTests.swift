@@ -173,6 +173,23 @@ private final class Chain: Codable {
         #expect(failure { try KeyValueDecoder().decode([Entry].self, from: PropertyList(any: value)) } == expected)
     }
 
+    @Test("an error after values that were written one after another has its own path")
+    func tellsPathsWritten() throws {
+        struct Inner: Encodable { var x = 1 }
+        struct Reading: Encodable {
+            var inner = Inner()
+            var inners = [Inner(), Inner()]
+            var value = 0.5
+        }
+        let readings = ["all": [Reading(), Reading(value: .nan)]]
+        var encoder = KeyValueEncoder()
+        encoder.nonConformingFloatEncodingStrategy = .throw
+        let expected =
+            "invalidValue SELF.all[1].value: Double at SELF.all[1].value cannot be encoded. nan is not a finite number"
+        #expect(failure { try encoder.encode(readings) } == expected)
+        #expect(failure { try encoder.encodeToPropertyList(readings) } == expected)
+    }
+
     @Test("the path in a value is made of the keys themselves")
     func keepsKeyTypes() throws {
         struct Path: Decodable {
