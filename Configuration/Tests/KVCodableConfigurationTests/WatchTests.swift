@@ -130,7 +130,7 @@ struct WatchTests {
         let provider = DefaultsProvider(store)
         let before = threads()
         let (started, continuation) = AsyncStream.makeStream(of: Void.self)
-        let watches = (0..<40).map { number in
+        let watches = (0..<200).map { number in
             Task {
                 try await provider.watchValue(forKey: ["n\(number)"], type: .int) { updates in
                     var count = 0
@@ -147,7 +147,8 @@ struct WatchTests {
             begun += 1
             if begun == watches.count { break }
         }
-        #expect(threads() < before + 20, "40 watches share a thread")
+        // Tests beside this one have threads, too.
+        #expect(threads() < before + 100, "200 watches share a thread")
         for watch in watches { watch.cancel() }
         for watch in watches { #expect(try await watch.value == 1) }
         // A new one begins where the last has ended.
