@@ -12,12 +12,8 @@ enum DecodingSlot {
 ///
 /// This class knows Codable and the strategies, and holds no value; subclasses hold an `Any` or an index into a
 /// property-list tree. A node that the caller keeps reads its value for as long as it is kept, as a lazy decoding does.
-class DecodingNode {
+class DecodingNode: CodingNode {
     final let context: DecodingContext
-    /// The node around this one's value.
-    private final var holder: DecodingNode?
-    private final let key: LastKey
-    private final let depth: Int
     /// The record of the keys that are asked for; nil where the caller wants none.
     final let record: KeyRecord?
     /// The mapping from keys to names in this node's keyed containers.
@@ -26,25 +22,15 @@ class DecodingNode {
     /// The root of a call of `decode`.
     init(_ context: DecodingContext) {
         self.context = context
-        holder = nil
-        key = .none
-        // The depth of a node made for the value by `child`.
-        depth = 1
         record = context.record
+        // The depth of a node made for the value by `child`.
+        super.init(path: [], depth: 1)
     }
 
     init(inside holder: DecodingNode, _ key: consuming LastKey, _ record: KeyRecord?) {
         context = holder.context
-        self.holder = holder
-        self.key = key
-        depth = holder.depth + 1
         self.record = record
-    }
-
-    /// Ends a chain of nodes one by one, on a small stack, too (KeptContainerTests).
-    deinit {
-        var ended = holder.take()
-        while isKnownUniquelyReferenced(&ended) { ended = ended?.holder.take() }
+        super.init(inside: holder, key)
     }
 
     // MARK: Access to the value, for subclasses to override
@@ -89,16 +75,7 @@ class DecodingNode {
 extension DecodingNode: Decoder {
     final var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
 
-    final var codingPath: [any CodingKey] {
-        var path: [any CodingKey] = []
-        var node: DecodingNode? = self
-        while let current = node {
-            if case .key(let key) = current.key { path.append(key) }
-            node = current.holder
-        }
-        path.reverse()
-        return context.location.map { $0.codingPath + path } ?? path
-    }
+    final var codingPath: [any CodingKey] { (context.location?.codingPath ?? []) + pathInValue }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard openEntries() else { throw mismatch([String: Any].self, at: .whole, .none) }

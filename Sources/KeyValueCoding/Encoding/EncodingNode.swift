@@ -12,7 +12,7 @@ enum EncodingSlot {
 ///
 /// This class knows Codable and the strategies, and writes nowhere: values given to it are lost, which serves a
 /// container of the wrong kind. Subclasses write to `Any` and to the property-list tree.
-class EncodingNode {
+class EncodingNode: CodingNode {
     enum Shape { case none, whole, removed, keyed, unkeyed }
 
     /// A nested container or super encoder, to which a program may still write when the node around it has gone on.
@@ -34,40 +34,22 @@ class EncodingNode {
     }
 
     final let output: EncodingOutput
-    /// The node around this one's value.
-    private final var holder: EncodingNode?
-    private final let key: LastKey
-    /// The path of a node without a holder, nil for every other. A nested node is without: the node around it keeps it,
-    /// and a reference back would be a cycle.
-    private final let path: [any CodingKey]?
-    final let depth: Int
     final var shape = Shape.none
     /// Nil while there are none, as in most nodes, which three empty collections would cost 160 instructions each.
     final private(set) var pending: Pending?
     /// Elements written to an unkeyed container, dropped ones included.
     final var elements = 0
 
-    /// The root of a call of `encode`, or a nested node.
+    /// The root of a call of `encode`, or a nested node. A nested node has no holder: the node around it keeps it, and a
+    /// reference back would be a cycle.
     init(_ output: EncodingOutput, path: [any CodingKey] = [], depth: Int = 0) {
         self.output = output
-        holder = nil
-        key = .none
-        self.path = path
-        self.depth = depth
+        super.init(path: path, depth: depth)
     }
 
     init(inside holder: EncodingNode, _ key: consuming LastKey) {
         output = holder.output
-        self.holder = holder
-        self.key = key
-        path = nil
-        depth = holder.depth + 1
-    }
-
-    /// Ends a chain of nodes one by one, on a small stack, too (KeptContainerTests).
-    deinit {
-        var ended = holder.take()
-        while isKnownUniquelyReferenced(&ended) { ended = ended?.holder.take() }
+        super.init(inside: holder, key)
     }
 
     final var context: EncodingContext { output.context }
@@ -140,16 +122,6 @@ extension EncodingNode: Encoder {
 // MARK: - Paths and errors
 
 extension EncodingNode {
-    final var pathInValue: [any CodingKey] {
-        var path: [any CodingKey] = []
-        var node = self
-        while let holder = node.holder {
-            if case .key(let key) = node.key { path.append(key) }
-            node = holder
-        }
-        return (node.path ?? []) + path.reversed()
-    }
-
     /// The error of a fault, with the two parts of its text: `Date`, ` cannot be encoded. …`.
     final func invalid(
         _ value: Any, _ key: LastKey, _ fault: String, _ ending: String, underlying: (any Error)? = nil
