@@ -3,8 +3,8 @@ class CodingNode {
     /// The node around this one's value.
     private final var holder: CodingNode?
     private final let key: LastKey
-    /// The path of a node without a holder, nil for every other.
-    private final let path: [any CodingKey]?
+    /// The path of a node without a holder.
+    private final let path: [any CodingKey]
     final let depth: Int
 
     /// A node without a holder.
@@ -18,7 +18,7 @@ class CodingNode {
     init(inside holder: CodingNode, _ key: consuming LastKey) {
         self.holder = holder
         self.key = key
-        path = nil
+        path = []
         depth = holder.depth + 1
     }
 
@@ -36,6 +36,6 @@ class CodingNode {
             if case .key(let key) = node.key { path.append(key) }
             node = holder
         }
-        return (node.path ?? []) + path.reversed()
+        return node.path + path.reversed()
     }
 }
