@@ -134,7 +134,8 @@ def try_faults(browser, place, becomes):
 def try_lists(browser, becomes):
     browser.type("tags", "new", number=2, end=Keys.ENTER)
     becomes("an element is added to a list", "tags", ["jazz", "live", "new"])
-    tap.check(browser.focused() == ["tags", "New entry of Tags"], "and the next can be typed", str(browser.focused()))
+    tap.check(wait_until(lambda: browser.focused() == ["tags", "New entry of Tags"]), "and the next can be typed",
+              str(browser.focused()))
     browser.press("tags", "Move Tags 3 up")
     becomes("moved up", "tags", ["jazz", "new", "live"])
     tap.check(wait_until(lambda: browser.focused() == ["tags", "Move Tags 2 up"]), "the focus goes along", str(browser.focused()))
