@@ -7,7 +7,8 @@ struct Measurement {
         var run: () throws -> Void
     }
 
-    /// The median of nanoseconds for each way, `operations` of which are done by one run.
+    /// The median of nanoseconds for the first way, `operations` of which are done by one run; for each other way as many
+    /// times that as the median of its rounds is, since a disturbance that outlasts a round is in both.
     static func medians(_ ways: [Way], operations: Int, rounds: Int) throws -> [Double] {
         var times = [[Double]](repeating: [], count: ways.count)
         for way in ways { try way.run() }
@@ -19,8 +20,11 @@ struct Measurement {
                 times[index].append(seconds * 1e9 / Double(operations))
             }
         }
-        return times.map { $0.sorted()[$0.count / 2] }
+        let first = median(times[0])
+        return times.map { first * median(zip($0, times[0]).map { $0 / $1 }) }
     }
+
+    private static func median(_ numbers: [Double]) -> Double { numbers.sorted()[numbers.count / 2] }
 
     /// Prints a row of each way's time (report.py); ours is the first.
     static func report(_ title: String, _ ways: [Way], operations: Int, rounds: Int) throws {

@@ -2,8 +2,8 @@ import Foundation
 import KeyValueCoder
 import PropertyLists
 
-// Without arguments: times every shape. With `count NAME OPERATION N`: does one thing N times and nothing else, for
-// counting instructions (the difference between two N is what N operations cost).
+// Without arguments: times every shape; with `records`, the records alone. With `count NAME OPERATION N`: does one thing N
+// times and nothing else, for counting instructions (the difference between two N is what N operations cost).
 
 var records = Shape(
     "1,000 records", (0..<1000).map(Record.make), operations: 1000)
@@ -26,6 +26,8 @@ records.readByHand = { list in try list.elements.map(Record.init(list:)) }
 let arguments = CommandLine.arguments.dropFirst()
 if arguments.first == "count" {
     try Counting.run(Array(arguments.dropFirst()), records)
+} else if arguments.first == "records" {
+    try records.run()
 } else {
     try records.run()
     try Shape("100,000 integers", Array(0..<100_000), operations: 100_000).run()

@@ -51,7 +51,7 @@ extension EncodingNode {
         guard context.keysDictionaries, let dictionary = value as? any KeyedDictionary,
             let entries = try dictionary.namedEntries(name(of:))
         else { return false }
-        let container = KeyedContainer<NameKey>(opened(.keyed), converts: false)
+        let container = KeyedContainer<NameKey>(opened(.keyed))
         for entry in entries { try container.encode(entry.value, forKey: NameKey(entry.name)) }
         return true
     }
@@ -67,14 +67,16 @@ extension EncodingNode {
 }
 
 extension DecodingNode {
-    /// A dictionary with keys of any kind: from a dictionary, or from the array of its keys and values.
-    final func decodeKeyed<T: Decodable>(_ type: T.Type, as dictionary: any ReadableDictionary.Type) throws -> T {
-        guard openEntries() else { return try T(from: self) }
+    /// A dictionary with keys of any type, from a dictionary of their texts, for which its own code has failed; throws
+    /// `error` where there is none, and for a type whose own code reads dictionaries.
+    final func decodeKeyed<T: Decodable>(_ type: T.Type, after error: any Error) throws -> T {
+        guard let dictionary = type as? any ReadableDictionary.Type, openEntries() else { throw error }
         try refuseLookAlikes()
         let entries = try dictionary.read(
             names, key: { try self.key($0, $1) },
             value: { type, name in try self.decode(type, at: .named(noted(name)), .key(NameKey(name))) })
-        return try entries as? T ?? T(from: self)
+        guard let entries = entries as? T else { throw error }
+        return entries
     }
 
     /// A key from its text, or from the integer that it spells.

@@ -2,13 +2,8 @@ internal import FoundationEssentials
 internal import PropertyLists
 
 /// The state that all decoders and containers of one call of `decode` share. Used by one thread.
-final class DecodingContext {
+final class DecodingContext: CodingContext {
     let options: KeyValueDecoder
-    /// The value's path in its holder, such as a store: error and coding paths begin with it. Nil for a value on its
-    /// own.
-    let location: PropertyListPath?
-    let converts: Bool
-    let passesFloats: Bool
     /// The string that stands for nil, if one does.
     let sentinel: String?
     /// Whether the strategy takes an Optional without a value for nil.
@@ -19,7 +14,6 @@ final class DecodingContext {
     let readsSpelledValues: Bool
     /// The root's record of the keys that are asked for; nil where the caller wants none.
     let record: KeyRecord?
-    var snakeCaseNames = SnakeCaseNames()
 
     /// - Parameter forTree: whether the values come from a property-list tree, where a null is always nil, and
     ///   `"$null"` stands for an Optional without a value.
@@ -28,18 +22,11 @@ final class DecodingContext {
         record: KeyRecord? = nil
     ) {
         self.options = options
-        self.location = location
         readsSpelledValues = forTree
-        if case .useDefaultKeys = self.options.keyDecodingStrategy { converts = false } else { converts = true }
         if case .ignore = self.options.leftOverKeyDecodingStrategy {
             self.record = record
         } else {
             self.record = record ?? KeyRecord(isExact: true)
-        }
-        if case .pass = self.options.nonConformingFloatDecodingStrategy {
-            passesFloats = true
-        } else {
-            passesFloats = false
         }
         let none: String? = forTree ? "$null" : nil
         switch self.options.nilDecodingStrategy {
@@ -48,5 +35,8 @@ final class DecodingContext {
         case .sentinel(let text): (sentinel, takesOptionals, isPlaceholder) = (text, forTree, nil)
         case .placeholder(_, let isNull): (sentinel, takesOptionals, isPlaceholder) = (nil, forTree, isNull)
         }
+        let converts = if case .useDefaultKeys = self.options.keyDecodingStrategy { false } else { true }
+        let passesFloats = if case .pass = self.options.nonConformingFloatDecodingStrategy { true } else { false }
+        super.init(location: location, converts: converts, passesFloats: passesFloats)
     }
 }

@@ -4,16 +4,12 @@ extension DecodingNode {
     /// Decodes the entries of a dictionary.
     struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         private let node: DecodingNode
-        /// Whether the key strategy applies.
-        private let converts: Bool
 
         /// - Parameter node: a node whose entries are open.
-        init(_ node: DecodingNode, converts: Bool) {
-            self.node = node
-            self.converts = converts
-        }
+        init(_ node: DecodingNode) { self.node = node }
 
-        private var names: DecodingNames { converts ? node.keyNames : .asTheyAre }
+        // The keys of a dictionary are data.
+        private var names: DecodingNames { node.context.converts(keysOf: Key.self) ? node.keyNames : .asTheyAre }
 
         var codingPath: [any CodingKey] { node.codingPath }
 
@@ -23,8 +19,8 @@ extension DecodingNode {
         }
 
         /// The name of the key in the dictionary.
-        private func name(_ key: Key) -> String {
-            !converts && node.record == nil ? key.stringValue : noted(key)
+        @inline(__always) private func name(_ key: Key) -> String {
+            node.context.converts || node.record != nil ? noted(key) : key.stringValue
         }
 
         private func noted(_ key: any CodingKey) -> String { node.noted(names.name(of: key, in: node)) }
@@ -179,6 +175,14 @@ extension DecodingNode {
         func superDecoder(forKey key: Key) throws -> any Decoder { try node.nested(at: slot(key), .key(key)) }
     }
 
+    /// Puts keyed containers into the standard library's, which has their keys for its type alone.
+    final class Eraser<Key, Container: KeyedDecodingContainerProtocol>: ContainerEraser where Container.Key == Key {
+        // Inlined, it would look the type up again.
+        @inline(never) func erased(_ container: consuming Container) -> KeyedDecodingContainer<Key> {
+            KeyedDecodingContainer(container)
+        }
+    }
+
     /// Decodes the elements of an array, in order; an element that could not be decoded is tried again.
     struct UnkeyedContainer: UnkeyedDecodingContainer {
         private let node: DecodingNode
@@ -207,6 +211,7 @@ extension DecodingNode {
         private mutating func next<T>(_ decode: (DecodingNode, DecodingSlot, LastKey) throws -> T) throws -> T {
             let value = try decode(node, .index(currentIndex), .key(IndexKey(currentIndex)))
             currentIndex += 1
+            node.context.expectRepetition()
             return value
         }
 

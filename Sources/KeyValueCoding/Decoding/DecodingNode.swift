@@ -79,12 +79,18 @@ extension DecodingNode: Decoder {
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard openEntries() else { throw mismatch([String: Any].self, at: .whole, .none) }
-        // The keys of a dictionary are data.
-        let isDictionary = DictionaryKeys.type == ObjectIdentifier(type)
-        if isDictionary { try refuseLookAlikes() }
-        let converts = context.converts && !isDictionary
-        if converts { keyNames = convertedNames() }
-        return KeyedDecodingContainer(KeyedContainer<Key>(self, converts: converts))
+        if DictionaryKeys.contains(type) {
+            try refuseLookAlikes()
+        } else if context.converts {
+            keyNames = convertedNames()
+        }
+        if let eraser = context.eraser(for: type) {
+            // Those for this type of keys are all made below.
+            let eraser = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
+            return eraser.erased(KeyedContainer(self))
+        }
+        context.keepEraser(for: type) { Eraser<Key, KeyedContainer<Key>>() }
+        return KeyedDecodingContainer(KeyedContainer<Key>(self))
     }
 
     final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -148,6 +154,7 @@ extension DecodingNode {
 
     /// Runs the one decoding of a call of `decode`, then deals with left-over keys under the strategy.
     final func decodeRoot<T>(_ decode: (DecodingNode) throws -> T) throws -> T {
+        defer { context.end() }
         guard let record, record.isExact else { return try decode(self) }
         noteNames(in: record)
         let value = try decode(self)

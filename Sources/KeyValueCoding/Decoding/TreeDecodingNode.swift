@@ -42,7 +42,7 @@ final class TreeDecodingNode: DecodingNode {
         }
     }
 
-    private func find(_ name: String) -> Int? {
+    @inline(__always) private func find(_ name: String) -> Int? {
         guard node.kind == .dictionary else { return nil }
         return name.withBytes { utf8 -> Int? in
             let (key, found) = document.search(utf8.bindMemory(to: UInt8.self), inDictionaryAt: index)

@@ -2,29 +2,23 @@ internal import FoundationEssentials
 internal import PropertyLists
 
 /// The state that all encoders and containers of one call of `encode` share. Used by one thread.
-final class EncodingContext {
+final class EncodingContext: CodingContext {
     let options: KeyValueEncoder
-    /// The value's path in its future holder, such as a store: error and coding paths begin with it. Nil for a value on
-    /// its own.
-    let location: PropertyListPath?
-    let converts: Bool
-    let passesFloats: Bool
     /// Whether dictionaries with keys of any kind are to be dictionaries.
     let keysDictionaries: Bool
     /// The first error of a call that cannot throw, such as asking for an array where a dictionary was begun.
     var failure: (any Error)?
-    var snakeCaseNames = SnakeCaseNames()
 
     init(_ options: KeyValueEncoder, location: PropertyListPath? = nil) {
         self.options = options
-        self.location = location
         if case .keyed = options.dictionaryKeyEncodingStrategy {
             keysDictionaries = true
         } else {
             keysDictionaries = false
         }
-        if case .useDefaultKeys = options.keyEncodingStrategy { converts = false } else { converts = true }
-        if case .pass = options.nonConformingFloatEncodingStrategy { passesFloats = true } else { passesFloats = false }
+        let converts = if case .useDefaultKeys = options.keyEncodingStrategy { false } else { true }
+        let passesFloats = if case .pass = options.nonConformingFloatEncodingStrategy { true } else { false }
+        super.init(location: location, converts: converts, passesFloats: passesFloats)
     }
 }
 
@@ -33,11 +27,14 @@ final class EncodingContext {
 /// It is not public, and its keys must not be converted as if they were names of properties: so a dictionary is encoded
 /// once, to see the key type of the container that it asks for.
 enum DictionaryKeys {
-    static let type: ObjectIdentifier? = {
+    private static let type: ObjectIdentifier? = {
         let probe = Probe()
         try? ["": 0].encode(to: probe)
         return probe.keyType
     }()
+
+    /// Whether keys of the type are those of a dictionary.
+    static func contains(_ keys: any CodingKey.Type) -> Bool { keys == NameKey.self || ObjectIdentifier(keys) == type }
 
     private final class Probe: Encoder {
         var keyType: ObjectIdentifier?
@@ -47,7 +44,7 @@ enum DictionaryKeys {
 
         func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
             keyType = ObjectIdentifier(type)
-            return KeyedEncodingContainer(EncodingNode.KeyedContainer(discard, converts: false))
+            return KeyedEncodingContainer(EncodingNode.KeyedContainer(discard))
         }
 
         func unkeyedContainer() -> any UnkeyedEncodingContainer { discard.unkeyedContainer() }

@@ -4,22 +4,19 @@ extension EncodingNode {
     /// Encodes the entries of a dictionary.
     struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
         private let node: EncodingNode
-        /// Whether the key strategy applies.
-        private let converts: Bool
 
-        init(_ node: EncodingNode, converts: Bool) {
-            self.node = node
-            self.converts = converts
-        }
+        init(_ node: EncodingNode) { self.node = node }
 
         var codingPath: [any CodingKey] { node.codingPath }
 
-        private func slot(_ key: Key) -> EncodingSlot {
-            .named(converts ? convertedName(of: key) : key.stringValue)
+        @inline(__always) private func slot(_ key: Key) -> EncodingSlot {
+            .named(node.context.converts ? convertedName(of: key) : key.stringValue)
         }
 
         private func convertedName(of key: any CodingKey) -> String {
-            node.context.convertedName(of: key, path: node.codingPath)
+            // The keys of a dictionary are data.
+            guard node.context.converts(keysOf: Key.self) else { return key.stringValue }
+            return node.context.convertedName(of: key, path: node.codingPath)
         }
 
         func encodeNil(forKey key: Key) throws { try node.writeNil(at: slot(key)) }
@@ -69,13 +66,21 @@ extension EncodingNode {
 
         func superEncoder() -> any Encoder {
             let key = NameKey.superclass
-            return node.superNode(at: .named(converts ? convertedName(of: key) : key.stringValue), key)
+            return node.superNode(at: .named(convertedName(of: key)), key)
         }
 
         func superEncoder(forKey key: Key) -> any Encoder { node.superNode(at: slot(key), key) }
 
         private func nested(_ key: Key, as kind: EncodingNode.Shape) -> EncodingNode {
             node.nested(at: slot(key), key, as: kind)
+        }
+    }
+
+    /// Puts keyed containers into the standard library's, which has their keys for its type alone.
+    final class Eraser<Key, Container: KeyedEncodingContainerProtocol>: ContainerEraser where Container.Key == Key {
+        // Inlined, it would look the type up again.
+        @inline(never) func erased(_ container: consuming Container) -> KeyedEncodingContainer<Key> {
+            KeyedEncodingContainer(container)
         }
     }
 
@@ -96,6 +101,7 @@ extension EncodingNode {
         func write<T>(_ value: T, _ body: (EncodingSlot, LastKey) throws -> Void) throws {
             try body(.next, .key(IndexKey(node.elements)))
             node.elements += 1
+            node.context.expectRepetition()
         }
 
         func nestedContainer<NestedKey: CodingKey>(

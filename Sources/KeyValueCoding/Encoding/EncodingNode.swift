@@ -93,9 +93,13 @@ extension EncodingNode: Encoder {
     final var codingPath: [any CodingKey] { (context.location?.codingPath ?? []) + pathInValue }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        // The keys of a dictionary are data.
-        let converts = context.converts && DictionaryKeys.type != ObjectIdentifier(type)
-        return KeyedEncodingContainer(KeyedContainer<Key>(opened(.keyed), converts: converts))
+        if let eraser = context.eraser(for: type) {
+            // Those for this type of keys are all made below.
+            let eraser = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
+            return eraser.erased(KeyedContainer(opened(.keyed)))
+        }
+        context.keepEraser(for: type) { Eraser<Key, KeyedContainer<Key>>() }
+        return KeyedEncodingContainer(KeyedContainer<Key>(opened(.keyed)))
     }
 
     final func unkeyedContainer() -> any UnkeyedEncodingContainer { UnkeyedContainer(opened(.unkeyed)) }

@@ -54,7 +54,7 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     /// Begins a value in `slot`, which is free or whose value is replaced.
-    private func begin(_ slot: EncodingSlot) throws {
+    @inline(__always) private func begin(_ slot: EncodingSlot) throws {
         switch slot {
         case .named(let name):
             if isDeferring { forgetNested(name) }
@@ -66,7 +66,7 @@ final class TreeEncodingNode: EncodingNode {
 
     /// Begins a scalar or a whole collection in `slot`; gives the node to write it to instead, if it cannot go there
     /// now.
-    private func admit(_ slot: EncodingSlot) throws -> TreeEncodingNode? {
+    @inline(__always) private func admit(_ slot: EncodingSlot) throws -> TreeEncodingNode? {
         if defers(slot) { return keep(slot) }
         try begin(slot)
         if case .whole = slot { shape = .whole }

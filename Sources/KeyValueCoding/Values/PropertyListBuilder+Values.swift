@@ -3,7 +3,7 @@ internal import PropertyLists
 
 extension PropertyListBuilder {
     /// Appends a scalar, in the kind that a property list has for it.
-    mutating func append(_ scalar: Scalar) throws(PropertyListError) {
+    @inline(__always) mutating func append(_ scalar: Scalar) throws(PropertyListError) {
         switch scalar {
         case .string(let value): try append(string: value)
         case .int(let value): try append(integer: Int64(value))

@@ -1,0 +1,65 @@
+internal import PropertyLists
+
+/// The state of one call of `encode` or `decode` that both coders have.
+class CodingContext {
+    /// The value's path in its holder, such as a store: error and coding paths begin with it. Nil for a value on its
+    /// own.
+    final let location: PropertyListPath?
+    /// Whether there is a strategy for keys.
+    final let converts: Bool
+    final let passesFloats: Bool
+    final var snakeCaseNames = SnakeCaseNames()
+
+    private final var erasers: [KeptEraser] = []
+    private final var stage = Stage.single
+
+    init(location: PropertyListPath?, converts: Bool, passesFloats: Bool) {
+        self.location = location
+        self.converts = converts
+        self.passesFloats = passesFloats
+    }
+
+    /// Whether the strategy applies to keys of the type.
+    final func converts(keysOf type: any CodingKey.Type) -> Bool { converts && !DictionaryKeys.contains(type) }
+}
+
+// MARK: - Keyed containers without their type
+
+/// Makes the standard library's keyed containers for one type of keys.
+///
+/// The type of ours in them, and its conformance, are looked up at run time, at 900 instructions for each container. An
+/// object of a class that is generic over it has both at hand.
+class ContainerEraser {}
+
+private struct KeptEraser {
+    var keys: ObjectIdentifier
+    var eraser: ContainerEraser
+}
+
+extension CodingContext {
+    /// Erasers are kept while types repeat themselves: to make one for a single value costs more than it saves.
+    private enum Stage { case single, repeating, over }
+
+    /// So few that the way through all of them is shorter than that of the run time.
+    private static var mostErasers: Int { 16 }
+
+    /// The eraser that was kept for a type of keys.
+    final func eraser(for keys: any CodingKey.Type) -> ContainerEraser? {
+        let keys = ObjectIdentifier(keys)
+        for index in erasers.indices where erasers[index].keys == keys { return erasers[index].eraser }
+        return nil
+    }
+
+    /// Keeps erasers from now on: an array has a second element, whose types are likely to be those of the first.
+    final func expectRepetition() { if stage == .single { stage = .repeating } }
+
+    /// Keeps an eraser for a type of keys that has none yet.
+    final func keepEraser(for keys: any CodingKey.Type, _ make: () -> ContainerEraser) {
+        guard stage == .repeating, erasers.count < Self.mostErasers else { return }
+        // Not appended in place: each look at an array that is changed in place is checked for exclusive access.
+        erasers = erasers + [KeptEraser(keys: ObjectIdentifier(keys), eraser: make())]
+    }
+
+    /// Keeps no more erasers: what a program keeps of the call, it may use on several threads.
+    final func end() { stage = .over }
+}
