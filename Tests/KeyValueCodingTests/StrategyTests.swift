@@ -225,6 +225,40 @@ private struct Scaled: CodableWithConfiguration, Equatable {
         }
     }
 
+    @Test("a dictionary beside a type's own keys, in one value, keeps its keys")
+    func leavesKeysBesideOwn() throws {
+        struct Open: Codable, Equatable {
+            enum CodingKeys: String, CodingKey { case myValue }
+
+            var myValue: Int
+            var rest: [String: Int]
+
+            init(myValue: Int, rest: [String: Int]) { (self.myValue, self.rest) = (myValue, rest) }
+
+            init(from decoder: any Decoder) throws {
+                myValue = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .myValue)
+                rest = try [String: Int](from: decoder)
+            }
+
+            func encode(to encoder: any Encoder) throws {
+                try rest.encode(to: encoder)
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(myValue, forKey: .myValue)
+            }
+        }
+        let value: [String: Any] = ["my_value": 1, "other_key": 2, "thirdKey": 3]
+        let open = Open(myValue: 1, rest: ["my_value": 1, "other_key": 2, "thirdKey": 3])
+        var encoder = KeyValueEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        var decoder = KeyValueDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        for any in [value as Any, try PropertyList(any: value)] {
+            #expect(try decoder.decode(Open.self, from: any) == open)
+        }
+        #expect(try encoder.encode(open) as? [String: Int] == open.rest)
+        #expect(try encoder.encodeToPropertyList(open) == PropertyList(any: value))
+    }
+
     private enum Side: String, Codable, CodingKeyRepresentable { case left = "left_side" }
     private enum ItemKey: String, CodingKey { case myValue, wrong }
 }
