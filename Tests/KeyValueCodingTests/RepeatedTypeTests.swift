@@ -1,3 +1,4 @@
+import Dispatch
 import KeyValueCoding
 import PropertyLists
 import Synchronization
@@ -59,6 +60,59 @@ private struct Failing: Decodable {
 
 private enum Kind: String, Codable { case one, two }
 
+/// Keys that are a class, and asked for by the type of one above it.
+private class BaseKey: CodingKey, @unchecked Sendable {
+    let stringValue: String
+    var intValue: Int? { nil }
+    required init?(stringValue: String) { self.stringValue = stringValue }
+    required init?(intValue: Int) { return nil }
+}
+
+private final class DerivedKey: BaseKey, @unchecked Sendable {}
+
+private struct KeyedByClasses: Codable, Equatable {
+    var first: Int
+    var second: Int
+
+    init(first: Int, second: Int) { (self.first, self.second) = (first, second) }
+
+    init(from decoder: any Decoder) throws {
+        let keys: BaseKey.Type = DerivedKey.self
+        let base = try decoder.container(keyedBy: keys)
+        let derived = try decoder.container(keyedBy: DerivedKey.self)
+        first = try base.decode(Int.self, forKey: #require(BaseKey(stringValue: "first")))
+        second = try derived.decode(Int.self, forKey: #require(DerivedKey(stringValue: "second")))
+        #expect(derived.allKeys.allSatisfy { type(of: $0) == DerivedKey.self } && derived.allKeys.count == 2)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        let keys: BaseKey.Type = DerivedKey.self
+        var base = encoder.container(keyedBy: keys)
+        var derived = encoder.container(keyedBy: DerivedKey.self)
+        try base.encode(first, forKey: #require(BaseKey(stringValue: "first")))
+        try derived.encode(second, forKey: #require(DerivedKey(stringValue: "second")))
+    }
+}
+
+/// Decodes its elements on several threads at once, by decoders of their own.
+private struct Parallel: Decodable {
+    var numbers: [Int]
+
+    init(from decoder: any Decoder) throws {
+        var container = try decoder.unkeyedContainer()
+        let first = try container.decode(Level<Int>.self).number
+        var decoders: [any Decoder] = []
+        while !container.isAtEnd { decoders.append(try container.superDecoder()) }
+        nonisolated(unsafe) let all = decoders
+        nonisolated(unsafe) let numbers = UnsafeMutablePointer<Int>.allocate(capacity: all.count)
+        defer { numbers.deallocate() }
+        DispatchQueue.concurrentPerform(iterations: all.count) { index in
+            numbers[index] = (try? Level<Int>(from: all[index]).number) ?? -1
+        }
+        self.numbers = [first] + all.indices.map { numbers[$0] }
+    }
+}
+
 /// Types of keys that come again in one call: containers of a type are erased by an object that is made once.
 @Suite struct RepeatedTypeTests {
     @Test("an array whose elements have many types of keys", arguments: [0, 1, 14, 15, 16, 40])
@@ -70,6 +124,26 @@ private enum Kind: String, Codable { case one, two }
         #expect(try KeyValueEncoder().encodeToPropertyList(values) == list)
         #expect(try KeyValueDecoder().decode([Level<Int>].self, from: any) == values)
         #expect(try KeyValueDecoder().decode([Level<Int>].self, from: list) == values)
+    }
+
+    @Test("keys that are classes, asked for by another type than their own")
+    func codesClassKeys() throws {
+        let values = (0..<4).map { KeyedByClasses(first: $0, second: -$0) }
+        let any = (0..<4).map { ["first": $0, "second": -$0] as [String: Any] }
+        let list = try PropertyList(any: any)
+        #expect(try PropertyList(any: KeyValueEncoder().encode(values) as Any) == list)
+        #expect(try KeyValueEncoder().encodeToPropertyList(values) == list)
+        #expect(try KeyValueDecoder().decode([KeyedByClasses].self, from: any) == values)
+        #expect(try KeyValueDecoder().decode([KeyedByClasses].self, from: list) == values)
+    }
+
+    @Test("elements that are decoded on several threads in one call")
+    func decodesInParallel() throws {
+        let any = (0..<200).map { Level<Int>.any($0 % 20) }
+        for value in [any as Any, try PropertyList(any: any)] {
+            let numbers = try KeyValueDecoder().decode(Parallel.self, from: value).numbers
+            #expect(numbers == (0..<200).map { $0 % 20 })
+        }
     }
 
     @Test("decoders that are kept of an array are read on several threads")

@@ -11,7 +11,8 @@ class CodingContext {
     final var snakeCaseNames = SnakeCaseNames()
 
     private final var erasers: [KeptEraser] = []
-    private final var stage = Stage.single
+    private final var isRepeating = false
+    private final let thread = OwningThread()
 
     init(location: PropertyListPath?, converts: Bool, passesFloats: Bool) {
         self.location = location
@@ -36,30 +37,28 @@ private struct KeptEraser {
     var eraser: ContainerEraser
 }
 
+/// Only the call's own thread sees erasers: on others a program may decode parts of the value at the same time, in the call
+/// and after it.
 extension CodingContext {
-    /// Erasers are kept while types repeat themselves: to make one for a single value costs more than it saves.
-    private enum Stage { case single, repeating, over }
-
     /// So few that the way through all of them is shorter than that of the run time.
     private static var mostErasers: Int { 16 }
 
     /// The eraser that was kept for a type of keys.
     final func eraser(for keys: any CodingKey.Type) -> ContainerEraser? {
+        guard thread.isCurrent else { return nil }
         let keys = ObjectIdentifier(keys)
         for index in erasers.indices where erasers[index].keys == keys { return erasers[index].eraser }
         return nil
     }
 
-    /// Keeps erasers from now on: an array has a second element, whose types are likely to be those of the first.
-    final func expectRepetition() { if stage == .single { stage = .repeating } }
+    /// Keeps erasers from now on: an array's next element is likely to have the types of this one. To make one for a value
+    /// alone costs more than it saves.
+    final func expectRepetition() { if thread.isCurrent { isRepeating = true } }
 
     /// Keeps an eraser for a type of keys that has none yet.
     final func keepEraser(for keys: any CodingKey.Type, _ make: () -> ContainerEraser) {
-        guard stage == .repeating, erasers.count < Self.mostErasers else { return }
+        guard thread.isCurrent, isRepeating, erasers.count < Self.mostErasers else { return }
         // Not appended in place: each look at an array that is changed in place is checked for exclusive access.
         erasers = erasers + [KeptEraser(keys: ObjectIdentifier(keys), eraser: make())]
     }
-
-    /// Keeps no more erasers: what a program keeps of the call, it may use on several threads.
-    final func end() { stage = .over }
 }

@@ -67,16 +67,14 @@ extension EncodingNode {
 }
 
 extension DecodingNode {
-    /// A dictionary with keys of any type, from a dictionary of their texts, for which its own code has failed; throws
-    /// `error` where there is none, and for a type whose own code reads dictionaries.
-    final func decodeKeyed<T: Decodable>(_ type: T.Type, after error: any Error) throws -> T {
-        guard let dictionary = type as? any ReadableDictionary.Type, openEntries() else { throw error }
+    /// A dictionary with keys of any kind: from a dictionary, or from the array of its keys and values.
+    final func decodeKeyed<T: Decodable>(_ type: T.Type, as dictionary: any ReadableDictionary.Type) throws -> T {
+        guard openEntries() else { return try T(from: self) }
         try refuseLookAlikes()
         let entries = try dictionary.read(
             names, key: { try self.key($0, $1) },
             value: { type, name in try self.decode(type, at: .named(noted(name)), .key(NameKey(name))) })
-        guard let entries = entries as? T else { throw error }
-        return entries
+        return try entries as? T ?? T(from: self)
     }
 
     /// A key from its text, or from the integer that it spells.

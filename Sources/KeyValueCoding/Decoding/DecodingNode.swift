@@ -79,17 +79,17 @@ extension DecodingNode: Decoder {
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard openEntries() else { throw mismatch([String: Any].self, at: .whole, .none) }
-        if DictionaryKeys.contains(type) {
+        if DictionaryKeys.contains(Key.self) {
             try refuseLookAlikes()
         } else if context.converts {
             keyNames = convertedNames()
         }
-        if let eraser = context.eraser(for: type) {
-            // Those for this type of keys are all made below.
+        if let eraser = context.eraser(for: Key.self) {
+            // Those for this type of keys, which need not be the very `type` where keys are classes, are made below.
             let eraser = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
             return eraser.erased(KeyedContainer(self))
         }
-        context.keepEraser(for: type) { Eraser<Key, KeyedContainer<Key>>() }
+        context.keepEraser(for: Key.self) { Eraser<Key, KeyedContainer<Key>>() }
         return KeyedDecodingContainer(KeyedContainer<Key>(self))
     }
 
@@ -154,7 +154,6 @@ extension DecodingNode {
 
     /// Runs the one decoding of a call of `decode`, then deals with left-over keys under the strategy.
     final func decodeRoot<T>(_ decode: (DecodingNode) throws -> T) throws -> T {
-        defer { context.end() }
         guard let record, record.isExact else { return try decode(self) }
         noteNames(in: record)
         let value = try decode(self)

@@ -101,8 +101,6 @@ extension KeyValueDecoder {
     /// Reads a value as ``decode(_:from:)`` does, and notes in `record` the keys that decoding asked for.
     package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, recording record: KeyRecord) throws -> T
     {
-        let context = DecodingContext(self, forTree: true, record: record)
-        defer { context.end() }
-        return try TreeDecodingNode(context, list).decodeWhole(type)
+        try TreeDecodingNode(DecodingContext(self, forTree: true, record: record), list).decodeWhole(type)
     }
 }

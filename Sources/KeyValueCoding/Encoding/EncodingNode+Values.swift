@@ -5,7 +5,6 @@ internal import FoundationEssentials
 extension EncodingNode {
     /// Writes the one value of a call of `encode`.
     final func encodeRoot<T: Encodable>(_ value: T) throws {
-        defer { context.end() }
         if try !encodeKnown(value, at: .whole, .none) { try encodeOwn(value) }
         if let failure = context.failure { throw failure }
     }

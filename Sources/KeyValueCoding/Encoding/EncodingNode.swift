@@ -93,12 +93,12 @@ extension EncodingNode: Encoder {
     final var codingPath: [any CodingKey] { (context.location?.codingPath ?? []) + pathInValue }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        if let eraser = context.eraser(for: type) {
-            // Those for this type of keys are all made below.
+        if let eraser = context.eraser(for: Key.self) {
+            // Those for this type of keys, which need not be the very `type` where keys are classes, are made below.
             let eraser = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
             return eraser.erased(KeyedContainer(opened(.keyed)))
         }
-        context.keepEraser(for: type) { Eraser<Key, KeyedContainer<Key>>() }
+        context.keepEraser(for: Key.self) { Eraser<Key, KeyedContainer<Key>>() }
         return KeyedEncodingContainer(KeyedContainer<Key>(opened(.keyed)))
     }
 

@@ -87,5 +87,5 @@ extension KnownType {
 /// Sound because both types are one; a wrong caller is a fault of this module, never of its input. A cast by `as` would
 /// look the types up, at some hundred instructions.
 func exactly<Value, Exact>(_ value: Value, as type: Exact.Type = Exact.self) -> Exact {
-    withUnsafeBytes(of: value) { $0.load(as: type) }
+    withUnsafePointer(to: value) { $0.withMemoryRebound(to: type, capacity: 1) { $0.pointee } }
 }

@@ -37,6 +37,15 @@ package import Darwin
     }
 }
 
+/// The thread that it was made on. A thread that ended may lend its identity to a later one.
+package struct OwningThread {
+    private let thread = pthread_self()
+
+    package init() {}
+
+    package var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
+}
+
 extension Lock {
     /// The lock of the library's caches: findings about documents, plans and names of types.
     ///
