@@ -31,8 +31,9 @@ extension DecodingNode {
 
     /// Decodes this node's value by the type's own code, or as a dictionary with keys of any type.
     private final func decodeOwn<T: Decodable>(_ type: T.Type) throws -> T {
-        // A dictionary is one reference; the look-up of a conformance takes 230 instructions.
-        if MemoryLayout<T>.size == MemoryLayout<[Int: Int]>.size, let dictionary = type as? any ReadableDictionary.Type {
+        // A dictionary is one reference; to look a conformance up takes 230 instructions.
+        let isAsLarge = MemoryLayout<T>.size == MemoryLayout<[Int: Int]>.size
+        if isAsLarge, let dictionary = type as? any ReadableDictionary.Type {
             return try decodeKeyed(type, as: dictionary)
         }
         return try T(from: self)
