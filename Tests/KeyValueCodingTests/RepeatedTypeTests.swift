@@ -140,9 +140,13 @@ private struct Parallel: Decodable {
     @Test("elements that are decoded on several threads in one call")
     func decodesInParallel() throws {
         let any = (0..<200).map { Level<Int>.any($0 % 20) }
-        for value in [any as Any, try PropertyList(any: any)] {
-            let numbers = try KeyValueDecoder().decode(Parallel.self, from: value).numbers
-            #expect(numbers == (0..<200).map { $0 % 20 })
+        var decoder = KeyValueDecoder()
+        for strategy in [KeyValueDecoder.KeyDecodingStrategy.useDefaultKeys, .convertFromSnakeCase] {
+            decoder.keyDecodingStrategy = strategy
+            for value in [any as Any, try PropertyList(any: any)] {
+                let numbers = try decoder.decode(Parallel.self, from: value).numbers
+                #expect(numbers == (0..<200).map { $0 % 20 })
+            }
         }
     }
 

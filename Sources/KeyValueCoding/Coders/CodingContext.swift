@@ -8,11 +8,13 @@ class CodingContext {
     /// Whether there is a strategy for keys.
     final let converts: Bool
     final let passesFloats: Bool
-    final var snakeCaseNames = SnakeCaseNames()
 
+    /// The thread of the call. What is remembered here is for it alone: on others a program may decode parts of the value
+    /// at the same time, in the call and after it.
+    final let thread = OwningThread()
+    final var snakeCaseNames = SnakeCaseNames()
     private final var erasers: [KeptEraser] = []
     private final var isRepeating = false
-    private final let thread = OwningThread()
 
     init(location: PropertyListPath?, converts: Bool, passesFloats: Bool) {
         self.location = location
@@ -37,28 +39,23 @@ private struct KeptEraser {
     var eraser: ContainerEraser
 }
 
-/// Only the call's own thread sees erasers: on others a program may decode parts of the value at the same time, in the call
-/// and after it.
 extension CodingContext {
     /// So few that the way through all of them is shorter than that of the run time.
     private static var mostErasers: Int { 16 }
 
-    /// The eraser that was kept for a type of keys.
-    final func eraser(for keys: any CodingKey.Type) -> ContainerEraser? {
-        guard thread.isCurrent else { return nil }
+    /// The eraser for a type of keys, made where there is none and another element is expected; nil where none is kept.
+    final func eraser(for keys: any CodingKey.Type, _ make: () -> ContainerEraser) -> ContainerEraser? {
+        guard thread.isCurrent, isRepeating else { return nil }
         let keys = ObjectIdentifier(keys)
         for index in erasers.indices where erasers[index].keys == keys { return erasers[index].eraser }
-        return nil
+        guard erasers.count < Self.mostErasers else { return nil }
+        let eraser = make()
+        // Not appended in place: each look at an array that is changed in place is checked for exclusive access.
+        erasers = erasers + [KeptEraser(keys: keys, eraser: eraser)]
+        return eraser
     }
 
     /// Keeps erasers from now on: an array's next element is likely to have the types of this one. To make one for a value
     /// alone costs more than it saves.
     final func expectRepetition() { if thread.isCurrent { isRepeating = true } }
-
-    /// Keeps an eraser for a type of keys that has none yet.
-    final func keepEraser(for keys: any CodingKey.Type, _ make: () -> ContainerEraser) {
-        guard thread.isCurrent, isRepeating, erasers.count < Self.mostErasers else { return }
-        // Not appended in place: each look at an array that is changed in place is checked for exclusive access.
-        erasers = erasers + [KeptEraser(keys: ObjectIdentifier(keys), eraser: make())]
-    }
 }

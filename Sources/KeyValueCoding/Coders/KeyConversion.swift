@@ -6,8 +6,15 @@ extension EncodingContext {
         switch options.keyEncodingStrategy {
         case .useDefaultKeys: key.stringValue
         case .custom(let convert): convert(path().dropFirst(location?.steps.count ?? 0) + [key]).stringValue
-        case .convertToSnakeCase: snakeCaseNames.form(of: key.stringValue)
+        case .convertToSnakeCase: snakeCase(key.stringValue)
         }
+    }
+}
+
+extension CodingContext {
+    /// The snake case form of a property name.
+    fileprivate final func snakeCase(_ name: String) -> String {
+        thread.isCurrent ? snakeCaseNames.form(of: name) : SnakeCase.encoded(name)
     }
 }
 
@@ -21,7 +28,7 @@ enum DecodingNames {
     func name(of key: any CodingKey, in node: DecodingNode) -> String {
         switch self {
         case .asTheyAre: key.stringValue
-        case .snakeCase: node.context.snakeCaseNames.form(of: key.stringValue)
+        case .snakeCase: node.context.snakeCase(key.stringValue)
         case .mapped(let names): names[.key(key.stringValue)] ?? key.stringValue
         }
     }
@@ -37,7 +44,7 @@ enum DecodingNames {
             return Key(stringValue: name)
         case .snakeCase:
             let candidates = SnakeCase.candidates(for: name)
-            for candidate in candidates where node.context.snakeCaseNames.form(of: candidate) == name {
+            for candidate in candidates where node.context.snakeCase(candidate) == name {
                 if let key = Key(stringValue: candidate) { return key }
             }
             return Key(stringValue: name)

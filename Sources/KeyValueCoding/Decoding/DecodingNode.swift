@@ -84,13 +84,11 @@ extension DecodingNode: Decoder {
         } else if context.converts {
             keyNames = convertedNames()
         }
-        if let eraser = context.eraser(for: Key.self) {
-            // Those for this type of keys, which need not be the very `type` where keys are classes, are made below.
-            let eraser = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
-            return eraser.erased(KeyedContainer(self))
+        // By the static type of keys: where keys are classes, `type` may be one below it.
+        guard let eraser = context.eraser(for: Key.self, { Eraser<Key, KeyedContainer<Key>>() }) else {
+            return KeyedDecodingContainer(KeyedContainer<Key>(self))
         }
-        context.keepEraser(for: Key.self) { Eraser<Key, KeyedContainer<Key>>() }
-        return KeyedDecodingContainer(KeyedContainer<Key>(self))
+        return unsafeDowncast(eraser, to: Eraser<Key, KeyedContainer<Key>>.self).erased(KeyedContainer(self))
     }
 
     final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

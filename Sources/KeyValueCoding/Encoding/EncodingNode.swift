@@ -93,13 +93,11 @@ extension EncodingNode: Encoder {
     final var codingPath: [any CodingKey] { (context.location?.codingPath ?? []) + pathInValue }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        if let eraser = context.eraser(for: Key.self) {
-            // Those for this type of keys, which need not be the very `type` where keys are classes, are made below.
-            let eraser = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
-            return eraser.erased(KeyedContainer(opened(.keyed)))
+        // By the static type of keys: where keys are classes, `type` may be one below it.
+        guard let eraser = context.eraser(for: Key.self, { Eraser<Key, KeyedContainer<Key>>() }) else {
+            return KeyedEncodingContainer(KeyedContainer<Key>(opened(.keyed)))
         }
-        context.keepEraser(for: Key.self) { Eraser<Key, KeyedContainer<Key>>() }
-        return KeyedEncodingContainer(KeyedContainer<Key>(opened(.keyed)))
+        return unsafeDowncast(eraser, to: Eraser<Key, KeyedContainer<Key>>.self).erased(KeyedContainer(opened(.keyed)))
     }
 
     final func unkeyedContainer() -> any UnkeyedEncodingContainer { UnkeyedContainer(opened(.unkeyed)) }
