@@ -143,9 +143,13 @@ private struct Parallel: Decodable {
         var decoder = KeyValueDecoder()
         for strategy in [KeyValueDecoder.KeyDecodingStrategy.useDefaultKeys, .convertFromSnakeCase] {
             decoder.keyDecodingStrategy = strategy
-            for value in [any as Any, try PropertyList(any: any)] {
-                let numbers = try decoder.decode(Parallel.self, from: value).numbers
-                #expect(numbers == (0..<200).map { $0 % 20 })
+            let list = try PropertyList(any: any)
+            // Each call remembers anew, and two threads have to meet in it.
+            for _ in 0..<30 {
+                for value in [any as Any, list] {
+                    let numbers = try decoder.decode(Parallel.self, from: value).numbers
+                    #expect(numbers == (0..<200).map { $0 % 20 })
+                }
             }
         }
     }
