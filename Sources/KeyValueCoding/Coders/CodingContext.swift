@@ -8,6 +8,8 @@ class CodingContext {
     /// Whether there is a strategy for keys.
     final let converts: Bool
     final let passesFloats: Bool
+    /// At hand, where the constant itself would be asked each time whether it has been made.
+    final let knownTypes = KnownType.table
 
     /// The thread of the call. What is remembered here is for it alone: on others a program may decode parts of the value
     /// at the same time, in the call and after it.

@@ -73,7 +73,7 @@ extension DecodingNode {
         try refuseLookAlikes()
         let entries = try dictionary.read(
             names, key: { try self.key($0, $1) },
-            value: { type, name in try self.decode(type, at: .named(noted(name)), .key(NameKey(name))) })
+            value: { type, name in try self.decode(type, at: .named(noted(name))) { .key(NameKey(name)) } })
         return try entries as? T ?? T(from: self)
     }
 

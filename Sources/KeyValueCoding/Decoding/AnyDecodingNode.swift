@@ -18,10 +18,10 @@ final class AnyDecodingNode: DecodingNode {
     }
 
     override func makeChild(
-        _ slot: DecodingSlot, _ key: LastKey, _ record: KeyRecord?
+        _ slot: DecodingSlot, _ key: () -> LastKey, _ record: KeyRecord?
     ) -> DecodingNode? {
         guard let value = any(at: slot) else { return nil }
-        return AnyDecodingNode(value, inside: self, key, record)
+        return AnyDecodingNode(value, inside: self, key(), record)
     }
 
     override func any(at slot: DecodingSlot) -> Any? {

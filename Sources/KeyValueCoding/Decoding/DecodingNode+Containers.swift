@@ -45,34 +45,34 @@ extension DecodingNode {
 
         func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
             let name = name(key)
-            return try node.bool(named: name) ?? node.bool(at: .named(name), .key(key))
+            return try node.bool(named: name) ?? node.bool(at: .named(name)) { .key(key) }
         }
 
         func decode(_ type: String.Type, forKey key: Key) throws -> String {
             let name = name(key)
-            return try node.string(named: name) ?? node.string(at: .named(name), .key(key))
+            return try node.string(named: name) ?? node.string(at: .named(name)) { .key(key) }
         }
 
         func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
             let name = name(key)
             if let value = node.double(named: name), value.isFinite { return value }
-            return try node.floating(type, at: .named(name), .key(key))
+            return try node.floating(type, at: .named(name)) { .key(key) }
         }
 
         func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-            try node.floating(type, at: slot(key), .key(key))
+            try node.floating(type, at: slot(key)) { .key(key) }
         }
 
         private func integer<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I {
             let name = name(key)
             if let value = node.integer(named: name), let exact = I(exactly: value) { return exact }
-            return try node.integer(type, at: .named(name), .key(key))
+            return try node.integer(type, at: .named(name)) { .key(key) }
         }
 
         // By itself, since the way for all integers looks the type of their Optional up, at 450 instructions.
         func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
             let name = name(key)
-            return try node.integer(named: name) ?? node.integer(type, at: .named(name), .key(key))
+            return try node.integer(named: name) ?? node.integer(type, at: .named(name)) { .key(key) }
         }
 
         func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(type, key) }
@@ -88,7 +88,7 @@ extension DecodingNode {
         func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(type, key) }
 
         func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-            try node.decode(type, at: slot(key), .key(key))
+            try node.decode(type, at: slot(key)) { .key(key) }
         }
 
         // MARK: Values that may be missing, with fewer look-ups than the standard library's own
@@ -107,7 +107,7 @@ extension DecodingNode {
         }
 
         func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-            try present(key, { node.bool(named: $0) }, { try node.bool(at: $0, .key(key)) })
+            try present(key, { node.bool(named: $0) }, { try node.bool(at: $0) { .key(key) } })
         }
 
         func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
@@ -115,21 +115,21 @@ extension DecodingNode {
             if node.context.isPlaceholder == nil, let text = node.string(named: name), text != node.context.sentinel {
                 return text
             }
-            return try present(key, { _ in nil }, { try node.string(at: $0, .key(key)) })
+            return try present(key, { _ in nil }, { try node.string(at: $0) { .key(key) } })
         }
 
         func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-            try present(key, { _ in nil }, { try node.floating(type, at: $0, .key(key)) })
+            try present(key, { _ in nil }, { try node.floating(type, at: $0) { .key(key) } })
         }
 
         func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-            try present(key, { _ in nil }, { try node.floating(type, at: $0, .key(key)) })
+            try present(key, { _ in nil }, { try node.floating(type, at: $0) { .key(key) } })
         }
 
         private func presentInteger<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I? {
             try present(
                 key, { node.integer(named: $0).flatMap { I(exactly: $0) } },
-                { try node.integer(type, at: $0, .key(key)) })
+                { try node.integer(type, at: $0) { .key(key) } })
         }
 
         func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try presentInteger(type, key) }
@@ -150,7 +150,7 @@ extension DecodingNode {
         func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
             let slot = slot(key)
             guard node.isPresent(node.scalar(at: slot), at: slot) == true else { return nil }
-            return try node.decode(type, at: slot, .key(key))
+            return try node.decode(type, at: slot) { .key(key) }
         }
 
         // MARK: Nested containers
@@ -208,10 +208,11 @@ extension DecodingNode {
             return !isPresent
         }
 
-        private mutating func next<T>(_ decode: (DecodingNode, DecodingSlot, LastKey) throws -> T) throws -> T {
-            let value = try decode(node, .index(currentIndex), .key(IndexKey(currentIndex)))
+        private mutating func next<T>(_ decode: (DecodingNode, DecodingSlot, () -> LastKey) throws -> T) throws -> T {
+            let index = currentIndex
+            let value = try decode(node, .index(index)) { .key(IndexKey(index)) }
             currentIndex += 1
-            node.context.expectRepetition()
+            if currentIndex == 1 { node.context.expectRepetition() }
             return value
         }
 
@@ -236,14 +237,14 @@ extension DecodingNode {
         mutating func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type
         ) throws -> KeyedDecodingContainer<NestedKey> {
-            try next { try $0.nested(at: $1, $2).container(keyedBy: type) }
+            try next { try $0.nested(at: $1, $2()).container(keyedBy: type) }
         }
 
         mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-            try next { try $0.nested(at: $1, $2).unkeyedContainer() }
+            try next { try $0.nested(at: $1, $2()).unkeyedContainer() }
         }
 
-        mutating func superDecoder() throws -> any Decoder { try next { try $0.nested(at: $1, $2) } }
+        mutating func superDecoder() throws -> any Decoder { try next { try $0.nested(at: $1, $2()) } }
     }
 
     /// Decodes a value that has no parts of its own.
@@ -256,22 +257,22 @@ extension DecodingNode {
 
         func decodeNil() -> Bool { node.isPresent(node.scalar(at: .whole), at: .whole) != true }
 
-        func decode(_ type: Bool.Type) throws -> Bool { try node.bool(at: .whole, .none) }
-        func decode(_ type: String.Type) throws -> String { try node.string(at: .whole, .none) }
-        func decode(_ type: Double.Type) throws -> Double { try node.floating(type, at: .whole, .none) }
-        func decode(_ type: Float.Type) throws -> Float { try node.floating(type, at: .whole, .none) }
-        func decode(_ type: Int.Type) throws -> Int { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: Int8.Type) throws -> Int8 { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: Int16.Type) throws -> Int16 { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: Int32.Type) throws -> Int32 { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: Int64.Type) throws -> Int64 { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: Int128.Type) throws -> Int128 { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: UInt.Type) throws -> UInt { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: UInt8.Type) throws -> UInt8 { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: UInt16.Type) throws -> UInt16 { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: UInt32.Type) throws -> UInt32 { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: UInt64.Type) throws -> UInt64 { try node.integer(type, at: .whole, .none) }
-        func decode(_ type: UInt128.Type) throws -> UInt128 { try node.integer(type, at: .whole, .none) }
-        func decode<T: Decodable>(_ type: T.Type) throws -> T { try node.decode(type, at: .whole, .none) }
+        func decode(_ type: Bool.Type) throws -> Bool { try node.bool(at: .whole) { .none } }
+        func decode(_ type: String.Type) throws -> String { try node.string(at: .whole) { .none } }
+        func decode(_ type: Double.Type) throws -> Double { try node.floating(type, at: .whole) { .none } }
+        func decode(_ type: Float.Type) throws -> Float { try node.floating(type, at: .whole) { .none } }
+        func decode(_ type: Int.Type) throws -> Int { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: Int8.Type) throws -> Int8 { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: Int16.Type) throws -> Int16 { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: Int32.Type) throws -> Int32 { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: Int64.Type) throws -> Int64 { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: Int128.Type) throws -> Int128 { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: UInt.Type) throws -> UInt { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: UInt8.Type) throws -> UInt8 { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: UInt16.Type) throws -> UInt16 { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: UInt32.Type) throws -> UInt32 { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: UInt64.Type) throws -> UInt64 { try node.integer(type, at: .whole) { .none } }
+        func decode(_ type: UInt128.Type) throws -> UInt128 { try node.integer(type, at: .whole) { .none } }
+        func decode<T: Decodable>(_ type: T.Type) throws -> T { try node.decode(type, at: .whole) { .none } }
     }
 }

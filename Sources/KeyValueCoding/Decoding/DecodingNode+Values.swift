@@ -4,9 +4,9 @@ internal import FoundationEssentials
 
 extension DecodingNode {
     final func decode<T: Decodable>(
-        _ type: T.Type, at slot: DecodingSlot, _ key: LastKey
+        _ type: T.Type, at slot: DecodingSlot, _ key: () -> LastKey
     ) throws -> T {
-        let known = KnownType.of(type)
+        let known = context.knownTypes.known(type)
         if known == .plain { return try decodePlain(type, at: slot, key) }
         let value = try decodeKnown(type, known, at: slot, key)
         if case .whole = slot { record?.takeWhole() }
@@ -15,12 +15,12 @@ extension DecodingNode {
 
     /// Decodes the one value of a call of `decode`, by this node itself where its type has code of its own.
     final func decodeWhole<T: Decodable>(_ type: T.Type) throws -> T {
-        if KnownType.of(type) == .plain { return try decodeOwn(type) }
-        return try decode(type, at: .whole, .none)
+        if context.knownTypes.known(type) == .plain { return try decodeOwn(type) }
+        return try decode(type, at: .whole) { .none }
     }
 
     fileprivate final func decodePlain<T: Decodable>(
-        _ type: T.Type, at slot: DecodingSlot, _ key: LastKey
+        _ type: T.Type, at slot: DecodingSlot, _ key: () -> LastKey
     ) throws -> T {
         // The keys that a failed attempt asked for are not kept.
         let attempt = record?.attempt(at: slot)
@@ -40,7 +40,7 @@ extension DecodingNode {
     }
 
     private final func decodeKnown<T: Decodable>(
-        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: LastKey
+        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: () -> LastKey
     ) throws -> T {
         switch known {
         case .string: exactly(try string(at: slot, key))
@@ -72,9 +72,9 @@ extension DecodingNode {
 // MARK: - Scalars
 
 extension DecodingNode {
-    final func bool(at slot: DecodingSlot, _ key: LastKey) throws -> Bool {
+    final func bool(at slot: DecodingSlot, _ key: () -> LastKey) throws -> Bool {
         if case .bool(let value) = scalar(at: slot) { return value }
-        guard let value = numberObject(at: slot) else { throw mismatch(Bool.self, at: slot, key) }
+        guard let value = numberObject(at: slot) else { throw mismatch(Bool.self, at: slot, key()) }
         return value
     }
 
@@ -87,42 +87,42 @@ extension DecodingNode {
         return number > 1 ? nil : number == 1
     }
 
-    final func string(at slot: DecodingSlot, _ key: LastKey) throws -> String {
-        guard case .string(let value) = scalar(at: slot) else { throw mismatch(String.self, at: slot, key) }
+    final func string(at slot: DecodingSlot, _ key: () -> LastKey) throws -> String {
+        guard case .string(let value) = scalar(at: slot) else { throw mismatch(String.self, at: slot, key()) }
         return value
     }
 
     final func integer<I: FixedWidthInteger>(
-        _ type: I.Type, at slot: DecodingSlot, _ key: LastKey
+        _ type: I.Type, at slot: DecodingSlot, _ key: () -> LastKey
     ) throws -> I {
         let scalar = scalar(at: slot)
         if case .int(let value) = scalar, let exact = I(exactly: value) { return exact }
         switch scalar.integer(type, context.options.intDecodingStrategy) {
         case .number(let value): return value
-        case .inexact: throw inexact(type, at: slot, key)
-        case .notNumeric: throw mismatch(type, "BinaryInteger", at: slot, key)
+        case .inexact: throw inexact(type, at: slot, key())
+        case .notNumeric: throw mismatch(type, "BinaryInteger", at: slot, key())
         }
     }
 
     final func floating<F: BinaryFloatingPoint & LosslessStringConvertible>(
-        _ type: F.Type, at slot: DecodingSlot, _ key: LastKey
+        _ type: F.Type, at slot: DecodingSlot, _ key: () -> LastKey
     ) throws -> F {
         let scalar = scalar(at: slot)
         switch scalar.floating(type) {
         case .number(let value) where context.passesFloats || value.isFinite: return value
         case .number(let value): return try nonConforming(value, at: slot, key)
-        case .inexact: throw inexact(type, at: slot, key)
+        case .inexact: throw inexact(type, at: slot, key())
         case .notNumeric:
             if case .string(let text) = scalar, let value: F = spelled(text) { return value }
-            throw mismatch(type, at: slot, key)
+            throw mismatch(type, at: slot, key())
         }
     }
 
     private final func nonConforming<F: BinaryFloatingPoint>(
-        _ value: F, at slot: DecodingSlot, _ key: LastKey
+        _ value: F, at slot: DecodingSlot, _ key: () -> LastKey
     ) throws -> F {
         guard case .throw = context.options.nonConformingFloatDecodingStrategy else { return value }
-        throw corrupted(at: key, "\(F.self)", " cannot be decoded. \(value) is not a finite number")
+        throw corrupted(at: key(), "\(F.self)", " cannot be decoded. \(value) is not a finite number")
     }
 
     private final func spelled<F: BinaryFloatingPoint>(_ text: String) -> F? {
@@ -138,30 +138,30 @@ extension DecodingNode {
         }
     }
 
-    final func decimal(at slot: DecodingSlot, _ key: LastKey) throws -> Decimal {
+    final func decimal(at slot: DecodingSlot, _ key: () -> LastKey) throws -> Decimal {
         let scalar = scalar(at: slot)
         switch scalar.decimal {
         case .number(let value): return value
-        case .inexact: throw inexact(Decimal.self, at: slot, key)
+        case .inexact: throw inexact(Decimal.self, at: slot, key())
         case .notNumeric:
             if context.readsSpelledValues, case .string(let text) = scalar, let value = DecimalDigits.number(text) {
                 return value
             }
-            throw mismatch(Decimal.self, at: slot, key)
+            throw mismatch(Decimal.self, at: slot, key())
         }
     }
 
-    final func url(at slot: DecodingSlot, _ key: LastKey) throws -> URL {
+    final func url(at slot: DecodingSlot, _ key: () -> LastKey) throws -> URL {
         switch scalar(at: slot) {
         case .url(let value): return value
         case .string(let text):
             if !text.isEmpty, let url = URL(string: text) { return url }
         default: break
         }
-        throw mismatch(URL.self, at: slot, key)
+        throw mismatch(URL.self, at: slot, key())
     }
 
-    private final func uuid(at slot: DecodingSlot, _ key: LastKey) throws -> UUID {
+    private final func uuid(at slot: DecodingSlot, _ key: () -> LastKey) throws -> UUID {
         // Where the value is not the text of a UUID, its own `init(from:)` has the words for the error.
         guard case .string(let text) = scalar(at: slot), let value = UUID(uuidString: text) else {
             return try decodePlain(UUID.self, at: slot, key)
@@ -173,10 +173,10 @@ extension DecodingNode {
 // MARK: - Values under strategies
 
 extension DecodingNode {
-    final func date(at slot: DecodingSlot, _ key: LastKey) throws -> Date {
+    final func date(at slot: DecodingSlot, _ key: () -> LastKey) throws -> Date {
         switch context.options.dateDecodingStrategy {
         case .date:
-            guard case .date(let value) = scalar(at: slot) else { throw mismatch(Date.self, at: slot, key) }
+            guard case .date(let value) = scalar(at: slot) else { throw mismatch(Date.self, at: slot, key()) }
             return value
         case .secondsSince1970:
             return Date(timeIntervalSince1970: Double(try integer(Int64.self, at: slot, key)))
@@ -189,24 +189,24 @@ extension DecodingNode {
     }
 
     private final func date(
-        spelledAt slot: DecodingSlot, _ key: LastKey, _ parse: (String) -> Date?
+        spelledAt slot: DecodingSlot, _ key: () -> LastKey, _ parse: (String) -> Date?
     ) throws -> Date {
         let text = try string(at: slot, key)
         guard let date = parse(text) else {
-            throw corrupted(at: key, "Date", " cannot be decoded. \(text.debugDescription) is not a date")
+            throw corrupted(at: key(), "Date", " cannot be decoded. \(text.debugDescription) is not a date")
         }
         return date
     }
 
-    final func data(at slot: DecodingSlot, _ key: LastKey) throws -> Data {
+    final func data(at slot: DecodingSlot, _ key: () -> LastKey) throws -> Data {
         switch context.options.dataDecodingStrategy {
         case .data:
-            guard case .data(let value) = scalar(at: slot) else { throw mismatch(Data.self, at: slot, key) }
+            guard case .data(let value) = scalar(at: slot) else { throw mismatch(Data.self, at: slot, key()) }
             return value
         case .base64:
             let text = try string(at: slot, key)
             guard let value = Data(base64Encoded: text) else {
-                throw corrupted(at: key, "Data", " cannot be decoded. The string is not base64")
+                throw corrupted(at: key(), "Data", " cannot be decoded. The string is not base64")
             }
             return value
         case .deferredToData: return try decodePlain(Data.self, at: slot, key)
@@ -216,10 +216,10 @@ extension DecodingNode {
 
     /// The value that a strategy's closure makes; its error is wrapped into one with the path.
     private final func converted<Result>(
-        _ type: String, at slot: DecodingSlot, _ key: LastKey, _ convert: (Any) throws -> Result
+        _ type: String, at slot: DecodingSlot, _ key: () -> LastKey, _ convert: (Any) throws -> Result
     ) throws -> Result {
-        guard let value = any(at: slot) else { throw missing(slot, key) }
-        do { return try convert(value) } catch { throw wrapped(error, type, key) }
+        guard let value = any(at: slot) else { throw missing(slot, key()) }
+        do { return try convert(value) } catch { throw wrapped(error, type, key()) }
     }
 }
 
@@ -228,7 +228,7 @@ extension DecodingNode {
 extension DecodingNode {
     /// A value of a type that is no scalar, among them arrays and dictionaries of scalars.
     fileprivate final func decodeKnownCollection<T: Decodable>(
-        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: LastKey
+        _ type: T.Type, _ known: KnownType, at slot: DecodingSlot, _ key: () -> LastKey
     ) throws -> T {
         switch known {
         case .bools: exactly(try elements(Bool.self, at: slot, key))
@@ -255,7 +255,7 @@ extension DecodingNode {
 
     /// All elements at once where each is of exactly the type; else one by one, with conversions and errors.
     private final func elements<S: ScalarValue>(
-        _ type: S.Type, at slot: DecodingSlot, _ key: LastKey
+        _ type: S.Type, at slot: DecodingSlot, _ key: () -> LastKey
     ) throws -> [S] {
         let elements =
             switch self {
@@ -268,7 +268,7 @@ extension DecodingNode {
 
     /// All entries at once where each value is of exactly the type; else one by one.
     private final func entries<S: ScalarValue>(
-        _ type: S.Type, at slot: DecodingSlot, _ key: LastKey
+        _ type: S.Type, at slot: DecodingSlot, _ key: () -> LastKey
     ) throws -> [String: S] {
         let entries =
             switch self {

@@ -60,7 +60,7 @@ class DecodingNode: CodingNode {
     var lookAlikes: (String, String)? { nil }
 
     /// A node of the same kind for the value at `slot`; nil where there is none.
-    func makeChild(_ slot: DecodingSlot, _ key: LastKey, _ record: KeyRecord?) -> DecodingNode? { nil }
+    func makeChild(_ slot: DecodingSlot, _ key: () -> LastKey, _ record: KeyRecord?) -> DecodingNode? { nil }
 
     // MARK: Values of exactly the requested type, nil for every other
 
@@ -88,7 +88,8 @@ extension DecodingNode: Decoder {
         guard let eraser = context.eraser(for: Key.self, { Eraser<Key, KeyedContainer<Key>>() }) else {
             return KeyedDecodingContainer(KeyedContainer<Key>(self))
         }
-        return unsafeDowncast(eraser, to: Eraser<Key, KeyedContainer<Key>>.self).erased(KeyedContainer(self))
+        let known = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
+        return known.erased(KeyedContainer(self))
     }
 
     final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -125,13 +126,13 @@ extension DecodingNode {
 extension DecodingNode {
     /// A node for a nested container or a super decoder, which the caller may keep.
     final func nested(at slot: DecodingSlot, _ key: LastKey) throws -> DecodingNode {
-        try child(at: slot, key, record?.child(at: slot))
+        try child(at: slot, { key }, record?.child(at: slot))
     }
 
     /// A node for a value inside this one, or for this one's own value as another type.
-    final func child(at slot: DecodingSlot, _ key: LastKey, _ record: KeyRecord?) throws -> DecodingNode {
-        guard depth < CodingLimits.depth else { throw tooDeep(key) }
-        guard let child = makeChild(slot, key, record) else { throw missing(slot, key) }
+    final func child(at slot: DecodingSlot, _ key: () -> LastKey, _ record: KeyRecord?) throws -> DecodingNode {
+        guard depth < CodingLimits.depth else { throw tooDeep(key()) }
+        guard let child = makeChild(slot, key, record) else { throw missing(slot, key()) }
         if let record, record.isExact { child.noteNames(in: record) }
         return child
     }

@@ -17,7 +17,7 @@ final class TreeDecodingNode: DecodingNode {
     }
 
     private init(
-        _ index: Int, inside holder: TreeDecodingNode, _ key: LastKey, _ record: KeyRecord?
+        _ index: Int, inside holder: TreeDecodingNode, _ key: consuming LastKey, _ record: KeyRecord?
     ) {
         document = holder.document
         self.index = index
@@ -25,10 +25,10 @@ final class TreeDecodingNode: DecodingNode {
     }
 
     override func makeChild(
-        _ slot: DecodingSlot, _ key: LastKey, _ record: KeyRecord?
+        _ slot: DecodingSlot, _ key: () -> LastKey, _ record: KeyRecord?
     ) -> DecodingNode? {
         guard let index = find(slot) else { return nil }
-        return TreeDecodingNode(index, inside: self, key, record)
+        return TreeDecodingNode(index, inside: self, key(), record)
     }
 
     private var node: kv_node { document.nodes[index] }

@@ -51,9 +51,9 @@ final class AnyEncodingNode: EncodingNode {
     }
 
     override func write(
-        at slot: EncodingSlot, _ key: LastKey, _ encode: (EncodingNode) throws -> Void
+        at slot: EncodingSlot, _ key: () -> LastKey, _ encode: (EncodingNode) throws -> Void
     ) throws {
-        let child = AnyEncodingNode(inside: self, key)
+        let child = AnyEncodingNode(inside: self, key())
         defer { child.finish() }
         try encode(child)
         // At most 64: a dictionary that stays empty keeps the room that it was given.

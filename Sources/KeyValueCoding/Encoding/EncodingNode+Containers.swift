@@ -38,20 +38,22 @@ extension EncodingNode {
 
         func encode(_ value: Float, forKey key: Key) throws {
             if value.isFinite { return try node.write(.float(value), at: slot(key)) }
-            try node.write(float: value, at: slot(key), .key(key))
+            try node.write(float: value, at: slot(key)) { .key(key) }
         }
 
         func encode(_ value: Double, forKey key: Key) throws {
             if value.isFinite { return try node.write(.double(value), at: slot(key)) }
-            try node.write(double: value, at: slot(key), .key(key))
+            try node.write(double: value, at: slot(key)) { .key(key) }
         }
 
-        func encode(_ value: Int128, forKey key: Key) throws { try node.write(int128: value, at: slot(key), .key(key)) }
+        func encode(_ value: Int128, forKey key: Key) throws {
+            try node.write(int128: value, at: slot(key)) { .key(key) }
+        }
         func encode(_ value: UInt128, forKey key: Key) throws {
-            try node.write(uint128: value, at: slot(key), .key(key))
+            try node.write(uint128: value, at: slot(key)) { .key(key) }
         }
         func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-            try node.encode(value, at: slot(key), .key(key))
+            try node.encode(value, at: slot(key)) { .key(key) }
         }
 
         func nestedContainer<NestedKey: CodingKey>(
@@ -98,10 +100,15 @@ extension EncodingNode {
         func encode(_ value: UInt128) throws { try write(value) { try node.write(uint128: value, at: $0, $1) } }
         func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }
 
-        func write<T>(_ value: T, _ body: (EncodingSlot, LastKey) throws -> Void) throws {
-            try body(.next, .key(IndexKey(node.elements)))
+        func write<T>(_ value: T, _ body: (EncodingSlot, () -> LastKey) throws -> Void) throws {
+            let index = node.elements
+            try body(.next) { .key(IndexKey(index)) }
+            advance()
+        }
+
+        private func advance() {
             node.elements += 1
-            node.context.expectRepetition()
+            if node.elements == 1 { node.context.expectRepetition() }
         }
 
         func nestedContainer<NestedKey: CodingKey>(
@@ -115,7 +122,7 @@ extension EncodingNode {
         func superEncoder() -> any Encoder { nested() }
 
         private func nested() -> EncodingNode {
-            defer { node.elements += 1 }
+            defer { advance() }
             return node.nested(at: .next, IndexKey(node.elements))
         }
     }
@@ -130,9 +137,9 @@ extension EncodingNode {
         func encode(_ value: UInt128) throws { try write(value) { try node.write(uint128: value, at: $0, $1) } }
         func encode<T: Encodable>(_ value: T) throws { try write(value) { try node.encode(value, at: $0, $1) } }
 
-        func write<T>(_ value: T, _ body: (EncodingSlot, LastKey) throws -> Void) throws {
+        func write<T>(_ value: T, _ body: (EncodingSlot, () -> LastKey) throws -> Void) throws {
             switch node.shape {
-            case .none, .whole, .removed: try body(.whole, .none)
+            case .none, .whole, .removed: try body(.whole) { .none }
             case .keyed, .unkeyed:
                 throw node.invalid(value, .none, "Value", " is already encoded as another kind of container")
             }
@@ -144,7 +151,7 @@ extension EncodingNode {
         var node: EncodingNode { get }
 
         /// Writes one value by `body`, which is given the value's slot, and the key for errors to name.
-        func write<T>(_ value: T, _ body: (EncodingSlot, LastKey) throws -> Void) throws
+        func write<T>(_ value: T, _ body: (EncodingSlot, () -> LastKey) throws -> Void) throws
     }
 }
 

@@ -5,20 +5,22 @@ internal import FoundationEssentials
 extension EncodingNode {
     /// Writes the one value of a call of `encode`.
     final func encodeRoot<T: Encodable>(_ value: T) throws {
-        if try !encodeKnown(value, at: .whole, .none) { try encodeOwn(value) }
+        let known = context.knownTypes.known(T.self)
+        if try known == .plain || !encodeKnown(value, known, at: .whole, { .none }) { try encodeOwn(value) }
         if let failure = context.failure { throw failure }
     }
 
-    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: LastKey) throws {
-        if try encodeKnown(value, at: slot, key) { return }
+    final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: () -> LastKey) throws {
+        let known = context.knownTypes.known(T.self)
+        if try known != .plain && encodeKnown(value, known, at: slot, key) { return }
         try encodePlain(value, at: slot, key)
     }
 
     private final func encodePlain<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: LastKey
+        _ value: T, at slot: EncodingSlot, _ key: () -> LastKey
     ) throws {
         if defers(slot) { return try encodeDeferred(value, at: slot, key) }
-        guard depth < CodingLimits.depth else { throw tooDeep(value, key) }
+        guard depth < CodingLimits.depth else { throw tooDeep(value, key()) }
         try write(at: slot, key) { try $0.encodeOwn(value) }
     }
 
@@ -29,13 +31,13 @@ extension EncodingNode {
     }
 
     private final func encodeDeferred<T: Encodable>(
-        _ value: T, at slot: EncodingSlot, _ key: LastKey
+        _ value: T, at slot: EncodingSlot, _ key: () -> LastKey
     ) throws {
         let replaced = nestedIndex(of: slot)
         if case .named(let name) = slot { forgetNested(name) }
-        let node = nested(at: slot, key.coding ?? IndexKey(elements))
+        let node = nested(at: slot, key().coding ?? IndexKey(elements))
         do {
-            try node.encode(value, at: .whole, .none)
+            try node.encode(value, at: .whole) { .none }
         } catch {
             forgetNested(node)
             restoreNested(replaced, of: slot)
@@ -45,9 +47,8 @@ extension EncodingNode {
 
     /// Writes a value of a type that the coders know; gives false for every other.
     private final func encodeKnown<T>(
-        _ value: T, at slot: EncodingSlot, _ key: LastKey
+        _ value: T, _ known: KnownType, at slot: EncodingSlot, _ key: () -> LastKey
     ) throws -> Bool {
-        let known = KnownType.of(T.self)
         switch known {
         case .plain, .anyElements, .anyEntries: return false
         case .string: try write(.string(exactly(value)), at: slot)
@@ -97,14 +98,14 @@ extension EncodingNode {
 // MARK: - Under the strategies
 
 extension EncodingNode {
-    final func write(double value: Double, at slot: EncodingSlot, _ key: LastKey) throws {
+    final func write(double value: Double, at slot: EncodingSlot, _ key: () -> LastKey) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: value, "Double", at: slot, key)
         }
         try write(.double(value), at: slot)
     }
 
-    final func write(float value: Float, at slot: EncodingSlot, _ key: LastKey) throws {
+    final func write(float value: Float, at slot: EncodingSlot, _ key: () -> LastKey) throws {
         guard context.passesFloats || value.isFinite else {
             return try write(nonConforming: Double(value), "Float", at: slot, key)
         }
@@ -112,18 +113,18 @@ extension EncodingNode {
     }
 
     private final func write(
-        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: LastKey
+        nonConforming value: Double, _ type: String, at slot: EncodingSlot, _ key: () -> LastKey
     ) throws {
         guard
             case .convertToString(let positive, let negative, let nan) =
                 context.options.nonConformingFloatEncodingStrategy
         else {
-            throw invalid(value, key, type, " cannot be encoded. \(value) is not a finite number")
+            throw invalid(value, key(), type, " cannot be encoded. \(value) is not a finite number")
         }
         try write(.string(value.isNaN ? nan : value < 0 ? negative : positive), at: slot)
     }
 
-    private final func write(date: Date, at slot: EncodingSlot, _ key: LastKey) throws {
+    private final func write(date: Date, at slot: EncodingSlot, _ key: () -> LastKey) throws {
         switch context.options.dateEncodingStrategy {
         case .date: try write(.date(date), at: slot)
         case .secondsSince1970: try write(date, times: 1, at: slot, key)
@@ -136,16 +137,16 @@ extension EncodingNode {
     }
 
     private final func write(
-        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: LastKey
+        _ date: Date, times factor: Double, at slot: EncodingSlot, _ key: () -> LastKey
     ) throws {
         let number = date.timeIntervalSince1970 * factor
         guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
-            throw invalid(date, key, "Date", " cannot be encoded. \(number) cannot be represented by Int64")
+            throw invalid(date, key(), "Date", " cannot be encoded. \(number) cannot be represented by Int64")
         }
         try write(.int64(integer), at: slot)
     }
 
-    private final func write(data: Data, at slot: EncodingSlot, _ key: LastKey) throws {
+    private final func write(data: Data, at slot: EncodingSlot, _ key: () -> LastKey) throws {
         switch context.options.dataEncodingStrategy {
         case .data: try write(.data(data), at: slot)
         case .base64: try write(.string(data.base64EncodedString()), at: slot)
@@ -157,26 +158,26 @@ extension EncodingNode {
 
     /// The value that a strategy's closure gives; its error is wrapped into one with the path.
     private final func converted(
-        _ value: Any, _ type: String, _ key: LastKey, _ convert: () throws -> Any
+        _ value: Any, _ type: String, _ key: () -> LastKey, _ convert: () throws -> Any
     ) throws -> Any {
         do {
             return try convert()
         } catch {
-            throw invalid(value, key, type, " cannot be encoded. \(message(of: error))", underlying: error)
+            throw invalid(value, key(), type, " cannot be encoded. \(message(of: error))", underlying: error)
         }
     }
 
-    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: LastKey) throws {
+    final func write(int128 value: Int128, at slot: EncodingSlot, _ key: () -> LastKey) throws {
         try write(wide: value, .int128(value), "Int128", at: slot, key)
     }
 
-    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: LastKey) throws {
+    final func write(uint128 value: UInt128, at slot: EncodingSlot, _ key: () -> LastKey) throws {
         try write(wide: value, .uint128(value), "UInt128", at: slot, key)
     }
 
     /// A 128-bit integer: as it is where the format has them, else within 64 bits.
     private final func write<Wide: FixedWidthInteger>(
-        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: LastKey
+        wide value: Wide, _ scalar: Scalar, _ type: String, at slot: EncodingSlot, _ key: () -> LastKey
     ) throws {
         if holdsWideIntegers {
             try write(scalar, at: slot)
@@ -185,7 +186,7 @@ extension EncodingNode {
         } else if let unsigned = UInt64(exactly: value) {
             try write(.uint64(unsigned), at: slot)
         } else {
-            throw invalid(value, key, type, " cannot be encoded. \(value) needs more than 64 bits")
+            throw invalid(value, key(), type, " cannot be encoded. \(value) needs more than 64 bits")
         }
     }
 }

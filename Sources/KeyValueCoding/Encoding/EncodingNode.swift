@@ -68,8 +68,8 @@ class EncodingNode: CodingNode {
 
     /// Writes the value that `encode` writes to a node of its own; no part of it where `encode` throws, since the
     /// caller may swallow the error.
-    func write(at slot: EncodingSlot, _ key: LastKey, _ encode: (EncodingNode) throws -> Void) throws {
-        try encode(EncodingNode(inside: self, key))
+    func write(at slot: EncodingSlot, _ key: () -> LastKey, _ encode: (EncodingNode) throws -> Void) throws {
+        try encode(EncodingNode(inside: self, key()))
     }
 
     /// Makes the node a dictionary or an array. Called once.
@@ -97,7 +97,8 @@ extension EncodingNode: Encoder {
         guard let eraser = context.eraser(for: Key.self, { Eraser<Key, KeyedContainer<Key>>() }) else {
             return KeyedEncodingContainer(KeyedContainer<Key>(opened(.keyed)))
         }
-        return unsafeDowncast(eraser, to: Eraser<Key, KeyedContainer<Key>>.self).erased(KeyedContainer(opened(.keyed)))
+        let known = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
+        return known.erased(KeyedContainer(opened(.keyed)))
     }
 
     final func unkeyedContainer() -> any UnkeyedEncodingContainer { UnkeyedContainer(opened(.unkeyed)) }
@@ -203,7 +204,7 @@ extension EncodingNode {
 
     /// The nested container that a value for `slot` would replace.
     final func nestedIndex(of slot: EncodingSlot) -> Int? {
-        guard isDeferring, let pending, case .named(let name) = slot else { return nil }
+        guard let pending, case .named(let name) = slot else { return nil }
         return pending.indices[.key(name)]
     }
 

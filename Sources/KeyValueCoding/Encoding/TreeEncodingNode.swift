@@ -195,13 +195,13 @@ final class TreeEncodingNode: EncodingNode {
     }
 
     override func write(
-        at slot: EncodingSlot, _ key: LastKey, _ encode: (EncodingNode) throws -> Void
+        at slot: EncodingSlot, _ key: () -> LastKey, _ encode: (EncodingNode) throws -> Void
     ) throws {
         if case .whole = slot, shape == .whole { return try replace(encode) }
         let before = output.builder.mark
         let replaced = nestedIndex(of: slot)
         try begin(slot)
-        let child = TreeEncodingNode(inside: self, key)
+        let child = TreeEncodingNode(inside: self, key())
         defer {
             child.finish()
             output.writer = ObjectIdentifier(self)

@@ -13,11 +13,9 @@ enum KnownType: UInt8 {
     case anyElements, anyEntries
 
     /// The case for `type`; `plain` for a type that the coders do not know.
-    static func of(_ type: any Any.Type) -> KnownType {
-        table.known(type)
-    }
+    static func of(_ type: any Any.Type) -> KnownType { table.known(type) }
 
-    fileprivate static let table = Table(
+    static let table = Table(
         scalars + arrays + [
             ([String: Bool].self, .boolEntries), ([String: Int].self, .intEntries),
             ([String: Double].self, .doubleEntries), ([String: String].self, .stringEntries),
@@ -87,5 +85,5 @@ extension KnownType {
 /// Sound because both types are one; a wrong caller is a fault of this module, never of its input. A cast by `as` would
 /// look the types up, at some hundred instructions.
 func exactly<Value, Exact>(_ value: Value, as type: Exact.Type = Exact.self) -> Exact {
-    withUnsafePointer(to: value) { $0.withMemoryRebound(to: type, capacity: 1) { $0.pointee } }
+    withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: type).pointee }
 }
