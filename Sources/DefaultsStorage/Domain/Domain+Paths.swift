@@ -81,7 +81,7 @@ extension Domain {
         let location = location(of: key, path)
         var isLate = false
         let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
-            if let refusal { throw refusal }
+            try checkRefusal()
             isLate = wanted.map { $0 != generation } ?? false
             if isLate { return nil }
             let target = self.target

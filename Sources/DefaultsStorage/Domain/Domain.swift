@@ -64,7 +64,9 @@ final class Domain: @unchecked Sendable {
     private(set) var note: String?
     /// The error of the last look at the file, where that could not be read; it was told as an event.
     var unreadable: DefaultsError?
-    var refusal: DefaultsError?
+    var refusal: DefaultsError? { didSet { isRefusing = refusal != nil } }
+    /// Whether there is one, for each change to look at: the Optional error is copied field by field.
+    private var isRefusing = false
     /// The revision that the engine saw last; nil where it counts none.
     var revision: Int64?
     /// How often that went back.
@@ -234,7 +236,7 @@ extension Domain {
     ) throws(DefaultsError) -> Bool {
         let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
             if needsTransaction { return nil }
-            if let refusal { throw refusal }
+            try checkRefusal()
             let target = self.target
             let charges =
                 handle.quotas.isEmpty
@@ -252,6 +254,11 @@ extension Domain {
         return mustSchedule != nil
     }
 
+    /// Throws the error that changes are refused with, if they are; with the lock held.
+    func checkRefusal() throws(DefaultsError) {
+        if isRefusing, let refusal { throw refusal }
+    }
+
     /// Whether values may stay parts of the document that they came in: in a transaction that takes over its entries and
     /// is committed at once.
     private var mayShareDocuments: Bool {
@@ -262,7 +269,7 @@ extension Domain {
     func remove(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> Bool {
         try atOnce(handle) { () throws(DefaultsError) in
             let (isThere, mustSchedule) = try lock.withLock { () throws(DefaultsError) in
-                if let refusal { throw refusal }
+                try checkRefusal()
                 guard holds(key) else { return (false, false) }
                 let target = self.target
                 note(FileSize() - size(of: key, in: target), in: target)

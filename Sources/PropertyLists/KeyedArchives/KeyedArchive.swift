@@ -30,6 +30,11 @@ extension PropertyList {
     }
 
     private var hasArchiveHeader: Bool {
+        guard kind == .dictionary else { return false }
+        // The keys are in the order of their bytes: where the first one begins with a letter, "$archiver" is none of them.
+        let keys = document.keys(ofDictionaryAt: index)
+        let first = keys.isEmpty ? nil : document.buffer(of: document.nodes[keys.lowerBound]).first
+        if let first, first > UInt8(ascii: "$") { return false }
         guard let archiver = self["$archiver"], archiver.kind == .string else { return false }
         return self["$objects"] != nil || self["$top"] != nil
     }
