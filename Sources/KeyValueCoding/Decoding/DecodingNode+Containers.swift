@@ -204,16 +204,20 @@ extension DecodingNode {
             guard let isPresent = node.isPresent(node.scalar(at: slot), at: slot) else {
                 throw node.missing(slot, .key(IndexKey(currentIndex)))
             }
-            if !isPresent { currentIndex += 1 }
+            if !isPresent { advance() }
             return !isPresent
         }
 
         private mutating func next<T>(_ decode: (DecodingNode, DecodingSlot, () -> LastKey) throws -> T) throws -> T {
             let index = currentIndex
             let value = try decode(node, .index(index)) { .key(IndexKey(index)) }
+            advance()
+            return value
+        }
+
+        private mutating func advance() {
             currentIndex += 1
             if currentIndex == 1 { node.context.expectRepetition() }
-            return value
         }
 
         mutating func decode(_ type: Bool.Type) throws -> Bool { try next { try $0.bool(at: $1, $2) } }

@@ -31,7 +31,7 @@ extension PropertyList {
 
     private var hasArchiveHeader: Bool {
         guard kind == .dictionary else { return false }
-        // The keys are in the order of their bytes: where the first one begins with a letter, "$archiver" is none of them.
+        // The keys are in the order of their bytes: a first one above "$", such as a name, is above "$archiver".
         let keys = document.keys(ofDictionaryAt: index)
         let first = keys.isEmpty ? nil : document.buffer(of: document.nodes[keys.lowerBound]).first
         if let first, first > UInt8(ascii: "$") { return false }
