@@ -5,13 +5,13 @@ internal import FoundationEssentials
 extension EncodingNode {
     /// Writes the one value of a call of `encode`.
     final func encodeRoot<T: Encodable>(_ value: T) throws {
-        let known = context.knownTypes.known(T.self)
-        if try known == .plain || !encodeKnown(value, known, at: .whole, { .none }) { try encodeOwn(value) }
+        if try !encodeKnown(value, context.knownTypes.known(T.self), at: .whole, { .none }) { try encodeOwn(value) }
         if let failure = context.failure { throw failure }
     }
 
     final func encode<T: Encodable>(_ value: T, at slot: EncodingSlot, _ key: () -> LastKey) throws {
         let known = context.knownTypes.known(T.self)
+        // Looked at before the call: most values are plain.
         if try known != .plain && encodeKnown(value, known, at: slot, key) { return }
         try encodePlain(value, at: slot, key)
     }

@@ -36,6 +36,8 @@ struct ArchiveVector: Decodable, Sendable, CustomTestStringConvertible {
         func list(_ text: String) throws -> PropertyList { try PropertyList(parsing: Array(text.utf8), as: .json) }
         #expect(try list(#"{"$archiver": "x", "$top": {}}"#).isKeyedArchive)
         #expect(try list(#"{"$archiver": "x", "$objects": []}"#).isKeyedArchive)
+        #expect(try list(##"{"": 1, "#": 2, "$archiver": "x", "$top": {}, "z": 3}"##).isKeyedArchive)
+        #expect(try !list("{}").isKeyedArchive)
         #expect(try !list(#"{"$archiver": "x"}"#).isKeyedArchive)
         #expect(try !list(#"{"$archiver": 1, "$top": {}}"#).isKeyedArchive)
         #expect(try !list(#"["$archiver", "$top"]"#).isKeyedArchive)
