@@ -30,9 +30,14 @@ struct ValueRules: Sendable {
         if depth + value.node.span > limit, depth + value.depth > limit {
             throw DefaultsError(.limitExceeded, "Deeper than \(limit) levels", at: path())
         }
-        if looksUnfit(value) {
-            var walk = RuleWalk(format: format, path: path())
+        if let facts = value.document.facts, isFit(facts) { return }
+        var walk = RuleWalk(format: format)
+        do throws(DefaultsError) {
             try walk.visit(value)
+        } catch {
+            var error = error
+            error.path = path().appending(error.path)
+            throw error
         }
     }
 
@@ -46,30 +51,6 @@ struct ValueRules: Sendable {
         if format == .xml, hasControl(key) {
             throw DefaultsError(.invalidValue, RuleWalk.controlMessage("key"), at: path())
         }
-    }
-
-    /// A quick look that may take a fit value for an unfit one, but not the other way.
-    private func looksUnfit(_ value: PropertyList) -> Bool {
-        let document = value.document
-        if let facts = document.facts, isFit(facts) { return false }
-        let isXML = format == .xml
-        for position in value.index..<(value.index + value.node.span) {
-            let node = document.nodes[position]
-            if node.hasBytes {
-                if isXML, node.head != PropertyListKind.data.rawValue, hasControl(document.buffer(of: node)) {
-                    return true
-                }
-                if format == .json, node.head == PropertyListKind.data.rawValue { return true }
-                continue
-            }
-            switch node.kind {
-            case .null, .date: return true
-            case .dictionary: if node.count == 1 { return true }
-            case .real, .uid: if format == .json { return true }
-            default: break
-            }
-        }
-        return false
     }
 }
 
@@ -101,10 +82,12 @@ private func hasControl(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     return false
 }
 
-/// The thorough look, which knows its path. Recursion is bounded by the depth limit, checked before.
+/// The walk through a value, which knows its path inside it. Recursion is bounded by the depth limit, checked before.
 private struct RuleWalk {
     let format: PropertyListFormat
-    var path: PropertyListPath
+    private var path = PropertyListPath()
+
+    init(format: PropertyListFormat) { self.format = format }
 
     mutating func visit(_ value: PropertyList) throws(DefaultsError) {
         switch value.kind {
