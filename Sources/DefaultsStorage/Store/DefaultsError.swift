@@ -53,8 +53,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
         case outcomeUnknown
         /// The store's server cannot be reached, or did not answer in time. Nothing of the call is stored.
         case unreachable
-        /// Every user may write to the folder, a symbolic link is not to be trusted, or a server elsewhere would not have
-        /// to prove who it is.
+        /// Every user may write to the folder, a symbolic link is not to be trusted, or a server elsewhere would not
+        /// have to prove who it is.
         case unsafeLocation
         /// Another process or thread kept the store locked for longer than the deadline.
         case timedOut

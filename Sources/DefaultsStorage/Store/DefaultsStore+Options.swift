@@ -113,9 +113,9 @@ extension DefaultsStore {
         public var durability = DefaultsDurability.coalesced
         /// The engine that keeps the file.
         public var engine = Engine.automatic
-        /// The server of ``Engine/postgreSQL``, as libpq's connection text: `service=fleet` is the best, since it leaves
-        /// the rest to the administrator's service file. It must not have a password in it: a service file, `.pgpass`,
-        /// PGPASSWORD and client certificates are libpq's.
+        /// The server of ``Engine/postgreSQL``, as libpq's connection text: `service=fleet` is the best, since it
+        /// leaves the rest to the administrator's service file. It must not have a password in it: a service file,
+        /// `.pgpass`, PGPASSWORD and client certificates are libpq's.
         ///
         /// A server on another machine has to prove who it is: `sslmode=verify-full`, in the text or the service file.
         public var server: String?

@@ -139,8 +139,9 @@ extension DefaultsStore {
         return calls
     }
 
-    /// Waits until there is something to tell, for `timeout` at most, and pumps: for a program without a loop of its own.
-    /// Gives the number of calls: 0 when the time is over, and when a signal came, which the program may be waiting for.
+    /// Waits until there is something to tell, for `timeout` at most, and pumps: for a program without a loop of its
+    /// own. Gives the number of calls: 0 when the time is over, and when a signal came, which the program may be
+    /// waiting for.
     @discardableResult
     public func wait(for timeout: Duration) throws(DefaultsError) -> Int {
         let deadline = Deadline.after(timeout)

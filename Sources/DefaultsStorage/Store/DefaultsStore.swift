@@ -201,8 +201,8 @@ extension DefaultsStore {
     /// The keys of all layers, in the order of their bytes.
     public func keys() throws(DefaultsError) -> [String] { try layered().keys }
 
-    /// The keys of the dictionary at `path` as paths name them, those of defaults included; none where another value is,
-    /// nil where there is none.
+    /// The keys of the dictionary at `path` as paths name them, those of defaults included; none where another value
+    /// is, nil where there is none.
     public func keys(at path: PropertyListPath) throws(DefaultsError) -> [String]? {
         path.isEmpty ? try keys() : try filled(at: path)?.keys
     }

@@ -17,8 +17,8 @@ public enum PropertyListFile {
     ///   - format: the format that the file must have; nil to find it from the content, but that a text in a file whose
     ///     name ends in `.json` is never taken for OpenStep.
     ///   - limits: limits of the file's size, and of the value's size and depth.
-    /// - Throws: ``DefaultsError`` when the file cannot be read, or is too large; `PropertyListError` with the position when its bytes
-    ///   are no property list.
+    /// - Throws: ``DefaultsError`` when the file cannot be read, or is too large; `PropertyListError` with the position
+    ///   when its bytes are no property list.
     public static func read(
         _ path: String, as format: PropertyListFormat? = nil, limits: PropertyListLimits = PropertyListLimits()
     ) throws -> (list: PropertyList, format: PropertyListFormat)? {
@@ -70,10 +70,10 @@ public enum PropertyListFile {
         return try file.readToEnd(most: most)
     }
 
-    /// Writes the value as the whole content of the file, durably: in the format given, else as JSON where the name ends
-    /// in `.json`, and as XML where it does not. JSON has a line for each value. A reader of the file meanwhile sees the old
-    /// content or the new; mode, owner and group of an old file are kept, a new one is the user's alone (0600). Comments
-    /// of an old file, and the order of its keys, are not: a ``DefaultsStore`` keeps them.
+    /// Writes the value as the whole content of the file, durably: in the format given, else as JSON where the name
+    /// ends in `.json`, and as XML where it does not. JSON has a line for each value. A reader of the file meanwhile
+    /// sees the old content or the new; mode, owner and group of an old file are kept, a new one is the user's alone
+    /// (0600). Comments of an old file, and the order of its keys, are not: a ``DefaultsStore`` keeps them.
     ///
     /// - Throws: `PropertyListError` with the path of a value that the format cannot hold; ``DefaultsError`` when the
     ///   file cannot be written, or a folder or device has its name. That, or the old file, is untouched then, but for

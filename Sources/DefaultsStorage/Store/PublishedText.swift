@@ -2,9 +2,9 @@ internal import CKVSystem
 internal import Glibc
 internal import PropertyLists
 
-/// The texts of published types, which lie in `kvcodable/types/NAME.kvtypes` of the user's data folder and the system's:
-/// `$XDG_DATA_HOME`, else `~/.local/share`, and those of `$XDG_DATA_DIRS`, else `/usr/local/share` and `/usr/share`. A
-/// privileged program goes by the user database and the two usual folders alone.
+/// The texts of published types, which lie in `kvcodable/types/NAME.kvtypes` of the user's data folder and the
+/// system's: `$XDG_DATA_HOME`, else `~/.local/share`, and those of `$XDG_DATA_DIRS`, else `/usr/local/share` and
+/// `/usr/share`. A privileged program goes by the user database and the two usual folders alone.
 package enum PublishedText {
     private static let suffix = ".kvtypes"
     /// More than any text of types has.
@@ -12,8 +12,8 @@ package enum PublishedText {
 
     /// The text of a store's name, from the first folder that has it, with its file; nil where none has.
     ///
-    /// - Throws: ``DefaultsError/Code/unsafeLocation`` for a file that is neither the user's nor root's, or that everybody
-    ///   may write, as for an administrator's keys: its writer would decide the meaning of a setting.
+    /// - Throws: ``DefaultsError/Code/unsafeLocation`` for a file that is neither the user's nor root's, or that
+    ///   everybody may write, as for an administrator's keys: its writer would decide the meaning of a setting.
     package static func read(_ name: String) throws(DefaultsError) -> (bytes: [UInt8], file: String)? {
         let name = try StoreName(name)
         for folder in try folders() {

@@ -1,0 +1,86 @@
+public import PropertyLists
+
+/// A layer of the search list.
+///
+/// ```swift
+/// let own = try store.dictionary(of: .application)
+/// let registered = try store.dictionary(of: .registered)
+/// print(registered.keys.filter { own[$0] == nil })  // the keys that still have their defaults
+/// ```
+public enum DefaultsLayer: Sendable, Hashable {
+    /// The administrator's file: its keys cannot be changed by programs.
+    case managed
+    /// The program's command line; see ``DefaultsStore/arguments(from:)``. It is never written to a file.
+    case arguments
+    /// The store's own file, which a set changes.
+    case application
+    /// A suite, by its index in the options' suites.
+    case suite(Int)
+    /// The user's `.GlobalPreferences.plist`, shared by all stores that are opened by name.
+    case global
+    /// The handle's registered defaults, for keys that no other layer has; the schema's are among them.
+    case registered
+    /// The defaults of the schema's type.
+    case schema
+    /// A store of a fleet whose keys are locked, by its index in ``DefaultsStore/Options/Fleet/mandatory``. It comes
+    /// behind the administrator's file.
+    case mandatory(Int)
+    /// A store of a fleet with defaults, by its index in ``DefaultsStore/Options/Fleet/recommended``. It comes behind
+    /// the suites.
+    case recommended(Int)
+}
+
+extension DefaultsStore {
+    /// The dictionary of one layer by itself; empty for one that the store does not have.
+    public func dictionary(of layer: DefaultsLayer) throws(DefaultsError) -> PropertyList {
+        try checkOpen()
+        switch layer {
+        case .managed: return try layers.managed?.snapshot() ?? emptyDictionary
+        case .arguments: return layers.arguments ?? emptyDictionary
+        case .application: return try domain.snapshot()
+        case .suite(let index):
+            return layers.suites.indices.contains(index) ? try layers.suites[index].snapshot() : emptyDictionary
+        case .global: return try layers.global?.snapshot() ?? emptyDictionary
+        case .registered: return domain.lock.withLock { state.registered }
+        case .schema: return schemaDefaults
+        case .mandatory(let index): return try Self.dictionary(layers.mandatory, index)
+        case .recommended(let index): return try Self.dictionary(layers.recommended, index)
+        }
+    }
+
+    private static func dictionary(_ layers: [FleetLayer], _ index: Int) throws(DefaultsError) -> PropertyList {
+        layers.indices.contains(index) ? try layers[index].snapshot() : emptyDictionary
+    }
+
+    /// Whether the administrator has set the key, in a file or in a mandatory store of a fleet, so that it cannot be
+    /// changed.
+    public func isForced(_ key: String) throws(DefaultsError) -> Bool {
+        try checkOpen()
+        return try key.withBytes { bytes throws(DefaultsError) in
+            try layers.isForced(bytes.bindMemory(to: UInt8.self))
+        }
+    }
+
+    /// The arguments layer of a command line, as UserDefaults reads it: `-key value` pairs, in which a value that is
+    /// the text of a property list is parsed, and every other one is a string.
+    public static func arguments(from line: [String]) throws(DefaultsError) -> PropertyList {
+        let delta = Delta()
+        var index = line.startIndex
+        while index + 1 < line.endIndex {
+            let name = line[index]
+            guard name.hasPrefix("-"), name.utf8.count > 1, !line[index + 1].hasPrefix("-") else {
+                index += 1
+                continue
+            }
+            let value = try argumentValue(line[index + 1])
+            name.dropFirst().description.withBytes { delta.set(value, for: $0.bindMemory(to: UInt8.self)) }
+            index += 2
+        }
+        return try DefaultsError.translating { () throws(PropertyListError) in try delta.applied(to: emptyDictionary) }
+    }
+
+    private static func argumentValue(_ text: String) throws(DefaultsError) -> PropertyList {
+        if let list = try? PropertyList.parse(Array(text.utf8)).list { return list }
+        return try DefaultsError.translating { () throws(PropertyListError) in try PropertyList(any: text) }
+    }
+}
