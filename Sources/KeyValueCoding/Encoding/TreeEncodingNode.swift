@@ -6,7 +6,7 @@ internal import PropertyLists
 final class EncodingOutput {
     let context: EncodingContext
     /// Written to by single calls of the builder, in which no code of a program runs, so that no two overlap. With each
-    /// of them checked a record takes 2.0 microseconds instead of 1.6: 3.6 times the hand-written code, and not 2.8.
+    /// of them checked a record takes 18,400 instructions instead of 14,600.
     @exclusivity(unchecked) fileprivate var builder = PropertyListBuilder()
     /// Not a reference: it is compared, never followed.
     fileprivate var writer: ObjectIdentifier?
