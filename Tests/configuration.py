@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Builds and tests the provider for swift-configuration, a package of its own, and runs its example. Prints TAP."""
+import re
 import shutil
 import tempfile
 import xml.etree.ElementTree as ElementTree
@@ -34,7 +35,13 @@ def example(folder):
     good, output = run(BUILT / "debug/Example", env=home)
     check(good and output == PRINTED, "the example runs, and prints what it says", output)
     shown = (PACKAGE / "README.md").read_text().split("```swift\n")[1].split("```")[0]
-    check(shown == (PACKAGE / "Example/main.swift").read_text(), "and is what the README shows")
+    program = (PACKAGE / "Example/main.swift").read_text()
+    check(shown == program, "and is what the README shows")
+    comments = "\n".join(path.read_text() for path in (PACKAGE / "Sources").rglob("*.swift"))
+    blocks = re.findall(r"^ */// ```swift\n(.*?)^ */// ```", comments, flags=re.M | re.S)
+    lines = {re.sub(r"^ */// ?", "", line) for block in blocks for line in block.splitlines()}
+    others = lines - set(program.splitlines())
+    check(lines and not others, f"and has the {len(blocks)} examples of the sources' comments", "\n".join(others))
 
 
 def main():

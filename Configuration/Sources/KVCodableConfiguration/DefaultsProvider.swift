@@ -8,7 +8,7 @@ public import KVCodable
 /// ```swift
 /// let provider = try DefaultsProvider(opening: "com.example.player")
 /// let config = ConfigReader(providers: [EnvironmentVariablesProvider(), provider])
-/// let volume = config.int(forKey: "volume", default: 7)
+/// print(config.int(forKey: "volume", default: 0))  // 7
 /// ```
 ///
 /// The components of a configuration key are the keys of the path: `ui.window.width` is the value at

@@ -31,7 +31,7 @@ struct Edit {
     let page: String
 
     /// As deep as a store's values are.
-    private static let mostSteps = 512
+    private static let mostSteps = PropertyListLimits().depth
 
     init(_ body: PropertyList) throws {
         guard let operation = body["operation"]?.string.flatMap(Operation.init) else {
