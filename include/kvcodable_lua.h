@@ -25,9 +25,9 @@
  *
  * Scripts reach the functions and stores that the program gives them. A state
  * without io, os, package and debug, with `load` (before 5.2 loadstring, too)
- * for text alone, in LuaJIT without jit and ffi, and with the module opened by kv_lua_open() under KV_LUA_SANDBOX reaches no file and no
- * store but those that were pushed. The debug library reaches everything that
- * is in the state.
+ * for text alone, in LuaJIT without jit and ffi, and with the module opened by
+ * kv_lua_open() under KV_LUA_SANDBOX reaches no file and no store but those
+ * that were pushed. The debug library reaches everything that is in the state.
  */
 #ifndef KVCODABLE_LUA_H
 #define KVCODABLE_LUA_H

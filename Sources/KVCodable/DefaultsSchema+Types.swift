@@ -7,16 +7,16 @@ extension DefaultsSchema {
     /// the file has; `[String: T]` says that every value is a `T`. Keys that a struct does not declare may hold any
     /// value: a preferences file has other programs' keys.
     ///
-    /// Values are shown and set as their types say, without a type at each call: `store.value(at:)` and `store.set(_:at:)`
-    /// do the same as with the type of the path, and watches tell values as the type shows them. Paths name keys as
-    /// they are stored. Values that a type says nothing of, and those of type Any, are shown as they are stored; so are
-    /// all values in a migration. A value that is not of its type is an error of reading it, the same as with the type
-    /// given.
+    /// Values are shown and set as their types say, without a type at each call: `store.value(at:)` and
+    /// `store.set(_:at:)` do the same as with the type of the path, and watches tell values as the type shows them.
+    /// Paths name keys as they are stored. Values that a type says nothing of, and those of type Any, are shown as they
+    /// are stored; so are all values in a migration. A value that is not of its type is an error of reading it, the
+    /// same as with the type given.
     ///
     /// The type's defaults are the lowest of the registered ones, which the program's own replace key by key: the
-    /// defaults of top-level fields, and an empty struct for a field that is a struct and needs no value. A field inside
-    /// of a value has its default where that value is there; below an optional one that is absent all is absent. A
-    /// registered Swift type has no defaults that could be seen here.
+    /// defaults of top-level fields, and an empty struct for a field that is a struct and needs no value. A field
+    /// inside of a value has its default where that value is there; below an optional one that is absent all is absent.
+    /// A registered Swift type has no defaults that could be seen here.
     ///
     /// The schema accepts a value where a typed read of its key, as the field's type, gives it.
     ///

@@ -102,8 +102,8 @@ extension PropertyListStorage {
         }
     }
 
-    /// The value of a key, or the default where the key is absent, or its value does not fit the type or cannot be read:
-    /// use ``decode(_:forKey:decoder:)`` where that is an error.
+    /// The value of a key, or the default where the key is absent, or its value does not fit the type or cannot be
+    /// read: use ``decode(_:forKey:decoder:)`` where that is an error.
     ///
     /// ```swift
     /// let volume = store["volume", default: 7]
@@ -116,8 +116,8 @@ extension PropertyListStorage {
 extension DefaultsStore {
     /// Adds the properties of a value to the registered defaults of this handle; as `register(_:)` of a tree.
     ///
-    /// - Throws: `EncodingError` for a value that cannot be encoded; ``DefaultsError`` for one that is no dictionary, and
-    ///   as for a tree.
+    /// - Throws: `EncodingError` for a value that cannot be encoded; ``DefaultsError`` for one that is no dictionary,
+    ///   and as for a tree.
     public func register<Value: Encodable>(
         _ defaults: Value, encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws {

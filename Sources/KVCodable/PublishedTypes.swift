@@ -23,8 +23,8 @@ public enum PublishedTypes {
     /// - Parameters:
     ///   - type: a declared struct. Converters of a script are not in it: it describes the stored form.
     ///   - name: the store's name, such as `com.acme.player`.
-    /// - Throws: `DefaultsError` for a type that has no declaration, and where the file cannot be written; `TypeError` for
-    ///   an enum, which no store's schema is.
+    /// - Throws: `DefaultsError` for a type that has no declaration, and where the file cannot be written; `TypeError`
+    ///   for an enum, which no store's schema is.
     @discardableResult
     public static func publish(_ type: CodableType, for name: String) throws -> String {
         guard let text = type.schemaText else {

@@ -10,8 +10,8 @@ extension TypeRegistry {
     /// let settings = try TypeRegistry.default.declare(file: "settings.kvtypes")[0]
     /// ```
     ///
-    /// - Throws: `TypeError` with file, line and column of the fault in the text; ``DefaultsError`` when the file cannot
-    ///   be read, or has more than 16 MB. Nothing is declared then.
+    /// - Throws: `TypeError` with file, line and column of the fault in the text; ``DefaultsError`` when the file
+    ///   cannot be read, or has more than 16 MB. Nothing is declared then.
     @discardableResult
     public func declare(file path: String) throws -> [CodableType] {
         guard let types = try declare(fileIfThere: path) else {

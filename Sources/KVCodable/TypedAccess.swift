@@ -83,8 +83,8 @@ extension PropertyListStorage {
 }
 
 extension CodableType {
-    /// Whether the stored value is an older program's archive: a get shows what is in it, and a set keeps nothing of it,
-    /// so that the value is in the type's own form from then on.
+    /// Whether the stored value is an older program's archive: a get shows what is in it, and a set keeps nothing of
+    /// it, so that the value is in the type's own form from then on.
     fileprivate func isOlderArchive(_ stored: PropertyList) -> Bool {
         !takesArchives && stored.isKeyedArchive
     }
@@ -131,8 +131,8 @@ extension CodableType {
 
 extension DefaultsStore {
     /// As ``PropertyListStorage/value(at:as:)`` for a top-level key, without making a path: for the C functions. With
-    /// paths a typed record that is set and got from Lua takes 3.5 times as long as the floor, without 2.9, and 3 is the
-    /// target. The bytes must be UTF-8.
+    /// paths a typed record that is set and got from Lua takes 3.5 times as long as the floor, without 2.9, and 3 is
+    /// the target. The bytes must be UTF-8.
     package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType) throws -> PropertyList? {
         guard let stored = try stored(forUTF8Key: key) else { return type.defaultValue }
         return try type.read(stored) { [.key(utf8: key)] }

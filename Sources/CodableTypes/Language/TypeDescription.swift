@@ -15,7 +15,8 @@ internal import PropertyLists
 /// | `default` | `wrapped`; `default` |
 /// | a built-in type | `range` or `length`, a range |
 ///
-/// Structs, enums, cases with associated values and fields also have `documentation`, `deprecated`, a text, and `secret`.
+/// Structs, enums, cases with associated values and fields also have `documentation`, `deprecated`, a text, and
+/// `secret`.
 ///
 /// A range is a text, such as `1...10`, `0..<1`, `1...`, or an array of the lowest and the highest.
 struct TypeDescription {

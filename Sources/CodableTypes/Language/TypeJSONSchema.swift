@@ -237,7 +237,8 @@ extension ScalarType {
         Int64(exactly: number).map { PropertyList($0) } ?? PropertyList(UInt64(clamping: number))
     }
 
-    /// The numbers of the range; infinity beside it where the range is open to it, and not-a-number where there is none.
+    /// The numbers of the range; infinity beside it where the range is open to it, and not-a-number where there is
+    /// none.
     private var realSchema: [String: PropertyList] {
         var schema: [String: PropertyList] = ["type": "number"]
         var others: [PropertyList] = []

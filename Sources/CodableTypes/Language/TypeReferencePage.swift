@@ -1,8 +1,8 @@
 internal import PropertyLists
 
 extension CodableType {
-    /// A page in Markdown of all settings that a struct describes: a table of each one's path, type, default and meaning,
-    /// and the cases of the enums.
+    /// A page in Markdown of all settings that a struct describes: a table of each one's path, type, default and
+    /// meaning, and the cases of the enums.
     ///
     /// ```swift
     /// let settings = try TypeRegistry().declare("struct Settings { /// How loud.\n volume: Int(0...10) = 7 }")[0]

@@ -27,8 +27,8 @@ public struct TypeWords: Sendable, Hashable {
         self.isSecret = isSecret
     }
 
-    /// The text with newlines for the ends of lines of other systems. In Swift `\r\n` is one character, which is none of
-    /// the newlines that texts are split at.
+    /// The text with newlines for the ends of lines of other systems. In Swift `\r\n` is one character, which is none
+    /// of the newlines that texts are split at.
     private static func lines(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "\r")) else { return text }
         return String(text.map { $0 == "\r\n" || $0 == "\r" ? "\n" : $0 })

@@ -224,8 +224,8 @@ extension EditedValue {
         nextCompaction = (max(256, operations.count * 2), max(1 << 20, operationBytes * 2))
     }
 
-    /// Makes the same changes to `base` instead; gives those that no longer fit. One by an index is forgotten then, since
-    /// the array in which the index means an element is.
+    /// Makes the same changes to `base` instead; gives those that no longer fit. One by an index is forgotten then,
+    /// since the array in which the index means an element is.
     fileprivate mutating func replay(over base: PropertyList?) -> [(PathOperation, PropertyListError)] {
         guard !isReplacement else { return [] }
         var conflicts: [(PathOperation, PropertyListError)] = []

@@ -3,8 +3,8 @@ internal import PropertyLists
 /// A value with changes laid over it: one of a document as it is, or a container some of whose values were replaced.
 ///
 /// An untouched value stays a view of the document it came from, so that ten thousand changes inside a large value copy
-/// it once, when it is asked for as a whole. ``PropertyList/setting(_:at:limits:)`` edits the document itself, and copies
-/// it for each change.
+/// it once, when it is asked for as a whole. ``PropertyList/setting(_:at:limits:)`` edits the document itself, and
+/// copies it for each change.
 enum Overlay {
     case whole(PropertyList)
     case edited(EditedContainer)
@@ -226,7 +226,8 @@ extension Overlay {
 }
 
 extension PropertyList {
-    /// The value inside the dictionaries that the steps from `position` on name. None of them may be read back as a UID.
+    /// The value inside the dictionaries that the steps from `position` on name. None of them may be read back as a
+    /// UID.
     func stored(in path: PropertyListPath, from position: Int) throws(PropertyListError) -> PropertyList {
         if position < path.steps.count, path.steps.last == .key(uidKey), integer != nil {
             throw PropertyListError(.invalidValue, uidMessage, at: PropertyListPath(Array(path.steps.dropLast())))

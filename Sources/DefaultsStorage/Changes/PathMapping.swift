@@ -13,7 +13,8 @@ struct PathMapping {
         root = Node(old, new)
     }
 
-    /// The operation as it is to be made now; nil where it has nothing to do, since the element that it removes is gone.
+    /// The operation as it is to be made now; nil where it has nothing to do, since the element that it removes is
+    /// gone.
     ///
     /// - Throws: ``PropertyListError/Code/pathMismatch`` where the element cannot be told from others, or is gone, and
     ///   where the one to remove was replaced by another program: that may be a new one.

@@ -17,8 +17,8 @@ extension Domain {
         end()
     }
 
-    /// As long as it is not known whether a commit to a server has happened, or another thread waits for the answer, one
-    /// that cannot be asked leaves that unknown.
+    /// As long as it is not known whether a commit to a server has happened, or another thread waits for the answer,
+    /// one that cannot be asked leaves that unknown.
     private func beginOrDoubt(until deadline: Deadline) throws(DefaultsError) {
         do throws(DefaultsError) {
             try begin(until: deadline)

@@ -81,8 +81,8 @@ extension Domain {
 
     // MARK: - Changes
 
-    /// Counts the most that setting a key to `value` may add, without a look at the values, where the store has room for
-    /// it; false, and nothing is counted, where both values have to be looked at.
+    /// Counts the most that setting a key to `value` may add, without a look at the values, where the store has room
+    /// for it; false, and nothing is counted, where both values have to be looked at.
     func countQuickly(
         setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, in target: Delta, _ handle: HandleState
     ) -> Bool {
@@ -116,8 +116,8 @@ extension Domain {
         note(change, in: target)
     }
 
-    /// Runs `body` in a transaction whose changes are held to the handle's limits together, when all are made: the order
-    /// of keys decides nothing, and a store that is too large may shrink.
+    /// Runs `body` in a transaction whose changes are held to the handle's limits together, when all are made: the
+    /// order of keys decides nothing, and a store that is too large may shrink.
     func transactionAsWhole(
         _ handle: HandleState, _ body: () throws(DefaultsError) -> Void
     ) throws(DefaultsError) {

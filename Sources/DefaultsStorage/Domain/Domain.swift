@@ -259,8 +259,8 @@ extension Domain {
         if isRefusing, let refusal { throw refusal }
     }
 
-    /// Whether values may stay parts of the document that they came in: in a transaction that takes over its entries and
-    /// is committed at once.
+    /// Whether values may stay parts of the document that they came in: in a transaction that takes over its entries
+    /// and is committed at once.
     private var mayShareDocuments: Bool {
         lock.withLock { isInTransaction && open.map { $0.isOneCall && $0.wholes > 0 } ?? false }
     }

@@ -121,8 +121,9 @@ final class DomainRegistry: @unchecked Sendable {
     }
 
     /// The Swift runtime has locks of its own, which a thread holds where it is the first to need the metadata of a
-    /// generic type, and which no child could free. A thread that is in the library comes to a lock that is held now, or
-    /// leaves, within microseconds. Threads of the host that work on cannot be told from it, and cost the whole 10 ms.
+    /// generic type, and which no child could free. A thread that is in the library comes to a lock that is held now,
+    /// or leaves, within microseconds. Threads of the host that work on cannot be told from it, and cost the whole 10
+    /// ms.
     private func letOthersSettle() { cs_wait_for_threads(10) }
 
     private func pause(_ domain: Domain, until deadline: Deadline) -> Pause {

@@ -2,8 +2,8 @@ internal import Glibc
 internal import PropertyLists
 
 /// Writes coalesced changes, at most 100 milliseconds after they were made, on one plain thread that is started by the
-/// first of them; and the rest of them at the program's exit. The stores of a server have a flusher of their own, so that
-/// those in files never wait for a network.
+/// first of them; and the rest of them at the program's exit. The stores of a server have a flusher of their own, so
+/// that those in files never wait for a network.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`.
 final class Flusher: @unchecked Sendable {

@@ -157,17 +157,17 @@ public enum DefaultsEvent: Sendable, Hashable {
     case groupWritableFolder(String)
     /// A change by path no longer fitted the values that another process had written, and was dropped.
     case conflict(DefaultsError)
-    /// The server of the store cannot be reached: the store goes on with the values in memory, and tries again, after 0.1
-    /// to 30 seconds each time. Told once, until ``reconnected``.
+    /// The server of the store cannot be reached: the store goes on with the values in memory, and tries again, after
+    /// 0.1 to 30 seconds each time. Told once, until ``reconnected``.
     case disconnected(DefaultsError)
     /// The server can be reached again: changes of others are taken up, and waiting ones are written.
     case reconnected
     /// The server no longer knows the revision `from` that was seen, as after a restored backup: all values were taken
     /// anew, as of revision `to`. Changes that were seen, or made, since the server's may be gone.
     case stale(from: Int64, to: Int64)
-    /// A revision of a fleet's store, which is one of the handle's layers, does not fit the handle's schema: the last one
-    /// that did counts, until one comes that fits again; where there was none, the layer is empty. The error has the
-    /// fault, and its path. Told once for each revision, of the first value that does not fit.
+    /// A revision of a fleet's store, which is one of the handle's layers, does not fit the handle's schema: the last
+    /// one that did counts, until one comes that fits again; where there was none, the layer is empty. The error has
+    /// the fault, and its path. Told once for each revision, of the first value that does not fit.
     case refusedRevision(store: String, revision: Int64, DefaultsError)
 }
 

@@ -11,8 +11,8 @@ struct WatchedFile {
 /// An inotify that is readable when one of a handle's files may have changed.
 ///
 /// It observes the files themselves: in their folder, the locks and temporary files of each commit, and other programs'
-/// files, would wake the program for nothing. The folder is observed for a database, and as long as a file is not there.
-/// A file that was replaced is another one: each look observes the file that has the name now.
+/// files, would wake the program for nothing. The folder is observed for a database, and as long as a file is not
+/// there. A file that was replaced is another one: each look observes the file that has the name now.
 struct FileObserver {
     fileprivate struct Watch {
         let file: WatchedFile

@@ -16,8 +16,8 @@ final class WatchList: @unchecked Sendable {
     private let retryDescriptor: Int32
     /// nil where the system has no inotify left.
     private var observer: FileObserver?
-    /// Of all lists and watches, so that a fork can take it. Nothing else is locked under it, and nothing that a handler
-    /// refers to is let go of.
+    /// Of all lists and watches, so that a fork can take it. Nothing else is locked under it, and nothing that a
+    /// handler refers to is let go of.
     static let lock = Lock()
     private var entries: [Int: Watch] = [:]
     private var nextNumber = 0
@@ -130,7 +130,8 @@ final class WatchList: @unchecked Sendable {
 
     /// Has the next ``takeWakeUp()`` say that a file may have changed.
     ///
-    /// - Parameter isSoon: whether the descriptor asks for it in a tenth of a second: nothing else may wake the program.
+    /// - Parameter isSoon: whether the descriptor asks for it in a tenth of a second: nothing else may wake the
+    ///   program.
     func lookAgain(isSoon: Bool) {
         Self.lock.withLock {
             mustLook = true

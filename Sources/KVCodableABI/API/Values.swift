@@ -48,8 +48,8 @@ func write(
     return try storage.set(value, at: path, as: type, options: options)
 }
 
-/// Sets the value at the path in a store, as the type says where there is one; gives the number of dropped elements. One
-/// key is set without making a path.
+/// Sets the value at the path in a store, as the type says where there is one; gives the number of dropped elements.
+/// One key is set without making a path.
 func write(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList,
     typed type: OpaquePointer?, _ flags: UInt32

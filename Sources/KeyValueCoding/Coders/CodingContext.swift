@@ -11,8 +11,8 @@ class CodingContext {
     /// At hand, where the constant itself would be asked each time whether it has been made.
     final let knownTypes = KnownType.table
 
-    /// The thread of the call. What is remembered here is for it alone: on others a program may decode parts of the value
-    /// at the same time, in the call and after it.
+    /// The thread of the call. What is remembered here is for it alone: on others a program may decode parts of the
+    /// value at the same time, in the call and after it.
     final let thread = OwningThread()
     final var snakeCaseNames = SnakeCaseNames()
     private final var erasers: [KeptEraser] = []
@@ -57,7 +57,7 @@ extension CodingContext {
         return eraser
     }
 
-    /// Keeps erasers from now on: an array's next element is likely to have the types of this one. To make one for a value
-    /// alone costs more than it saves.
+    /// Keeps erasers from now on: an array's next element is likely to have the types of this one. To make one for a
+    /// value alone costs more than it saves.
     final func expectRepetition() { if thread.isCurrent { isRepeating = true } }
 }

@@ -4,8 +4,8 @@ package import PropertyLists
 ///
 /// Safe to hand on, since one decoding fills it on one thread, and it is only read afterwards.
 package final class KeyRecord: @unchecked Sendable {
-    /// Keys that were looked for, whether or not they were there, by their names in the dictionary: steps, which are the
-    /// same where their bytes are.
+    /// Keys that were looked for, whether or not they were there, by their names in the dictionary: steps, which are
+    /// the same where their bytes are.
     package internal(set) var asked: Set<PropertyListPath.Step> = []
     /// Whether the decoding took all the keys that there were, as a dictionary's does.
     package internal(set) var asksAll = false

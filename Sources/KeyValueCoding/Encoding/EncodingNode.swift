@@ -40,8 +40,8 @@ class EncodingNode: CodingNode {
     /// Elements written to an unkeyed container, dropped ones included.
     final var elements = 0
 
-    /// The root of a call of `encode`, or a nested node. A nested node has no holder: the node around it keeps it, and a
-    /// reference back would be a cycle.
+    /// The root of a call of `encode`, or a nested node. A nested node has no holder: the node around it keeps it, and
+    /// a reference back would be a cycle.
     init(_ output: EncodingOutput, path: [any CodingKey] = [], depth: Int = 0) {
         self.output = output
         super.init(path: path, depth: depth)

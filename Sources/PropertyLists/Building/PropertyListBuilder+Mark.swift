@@ -39,8 +39,8 @@ extension PropertyListBuilder {
     /// How many entries the open dictionary has so far, those of equal keys among them.
     package var openEntries: Int { frames.count > 0 ? keys.count - frames[frames.count - 1].firstKey : 0 }
 
-    /// Removes the entries of each key from among the open dictionary's first ones, as many as the number says. Keys are
-    /// told apart by their bytes.
+    /// Removes the entries of each key from among the open dictionary's first ones, as many as the number says. Keys
+    /// are told apart by their bytes.
     package mutating func removeEntries(_ keysAndEnds: [PropertyListPath.Step: Int]) {
         guard frames.count > 0, slot == .key else { return }
         let first = frames[frames.count - 1].firstKey

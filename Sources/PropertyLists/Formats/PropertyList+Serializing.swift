@@ -18,10 +18,12 @@ extension PropertyList {
         return output.takeArray()
     }
 
-    /// The bytes of an XML file that holds the value, in the layout of an older file: see ``XMLLayoutWriter``. Where that
-    /// cannot be read as XML, and where its layout makes the file larger than `size`, those of ``serialized(as:)``.
+    /// The bytes of an XML file that holds the value, in the layout of an older file: see ``XMLLayoutWriter``. Where
+    /// that cannot be read as XML, and where its layout makes the file larger than `size`, those of
+    /// ``serialized(as:)``.
     ///
-    /// Takes the memory that reading the old file takes, 36 bytes for each of its values, and twice the new file's size.
+    /// Takes the memory that reading the old file takes, 36 bytes for each of its values, and twice the new file's
+    /// size.
     package func serialized(
         inLayoutOf old: [UInt8], limits: PropertyListLimits = PropertyListLimits(), size: Int = .max
     ) throws(PropertyListError) -> [UInt8] {
@@ -54,8 +56,9 @@ extension PropertyList {
 extension GrowableBuffer where Element == UInt8 {
     /// The bytes as an array; the buffer is empty afterwards.
     ///
-    /// They are moved from the end on, piece by piece, and the memory of each is given back, so that there are never two
-    /// copies. There are malloc libraries that copy a block to make it smaller: the number of pieces bounds that time.
+    /// They are moved from the end on, piece by piece, and the memory of each is given back, so that there are never
+    /// two copies. There are malloc libraries that copy a block to make it smaller: the number of pieces bounds that
+    /// time.
     mutating func takeArray() -> [UInt8] {
         let piece = max(count / 32, 1 << 18)
         return Array(unsafeUninitializedCapacity: count) { array, initialized in

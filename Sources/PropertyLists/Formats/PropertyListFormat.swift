@@ -42,8 +42,9 @@ extension PropertyListFormat {
     /// The format that the beginning of a file shows; nil for an empty one, and for bytes that are no text.
     ///
     /// `bplist` is binary, `<` followed by an element, `!` or `?` is XML, `[` is JSON, and `{` is JSON when a quoted
-    /// key and a colon follow, also behind comments, which are an error of JSON then. Everything else is OpenStep, as Foundation takes it: a lone `12` is therefore the string
-    /// "12"; ask for ``json`` to read a JSON document that is a scalar.
+    /// key and a colon follow, also behind comments, which are an error of JSON then. Everything else is OpenStep, as
+    /// Foundation takes it: a lone `12` is therefore the string "12"; ask for ``json`` to read a JSON document that is
+    /// a scalar.
     public static func detect(_ bytes: UnsafeRawBufferPointer) -> PropertyListFormat? {
         if isBinary(bytes) { return .binary }
         guard let encoding = TextEncoding(of: bytes) else { return nil }

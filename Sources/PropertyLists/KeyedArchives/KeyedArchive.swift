@@ -47,7 +47,8 @@ extension PropertyList {
     ///
     /// - NSArray, NSSet, NSOrderedSet and their mutable kinds: an array. NSCountedSet: an array in which each element
     ///   stands as often as it was counted.
-    /// - NSDictionary: a dictionary; a key that is an integer becomes its digits, as Codable has it, and a URL its text.
+    /// - NSDictionary: a dictionary; a key that is an integer becomes its digits, as Codable has it, and a URL its
+    ///   text.
     /// - A class that inherits from an array or a dictionary, or names one in its hints, and adds no keys: the same.
     /// - NSDate: a date. NSData: data. NSString: a string, as are NSURL (absolute) and NSUUID. NSNull: null.
     ///

@@ -9,8 +9,8 @@ internal import Darwin
 /// Memory of trivial elements that grows by half of what it has and can be handed on without a copy.
 ///
 /// Documents take this memory over; they allocate some of their own only where they copy a caller's memory. Sound
-/// because `Element` is trivial (`BitwiseCopyable`), because `count <= capacity` holds throughout, and because the memory
-/// has one owner: this value, or the caller of `take`.
+/// because `Element` is trivial (`BitwiseCopyable`), because `count <= capacity` holds throughout, and because the
+/// memory has one owner: this value, or the caller of `take`.
 @usableFromInline package struct GrowableBuffer<Element: BitwiseCopyable>: ~Copyable {
     @usableFromInline package var base: UnsafeMutablePointer<Element>?
     @usableFromInline package var capacity = 0

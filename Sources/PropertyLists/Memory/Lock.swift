@@ -6,8 +6,8 @@ package import Musl
 package import Darwin
 #endif
 
-/// A mutex, not recursive: the only kind of lock in the library. It belongs to one object and is never copied, so that
-/// taking it counts no reference.
+/// A mutex, not recursive: the only kind of lock in the shared library. It belongs to one object and is never copied,
+/// so that taking it counts no reference.
 ///
 /// On pthread's own mutex, which ThreadSanitizer understands, and which a child process can make new. It is sound since
 /// the memory keeps one address for the lock's life; `@unchecked Sendable`, since use from several threads is a mutex's

@@ -2,10 +2,10 @@ internal import CKVCodable
 
 /// The old element that each element of a changed array came from.
 ///
-/// A script gets an array, changes it and sets it, or another program writes it: elements have no identity of their own.
-/// Old and new elements are the same where they are equal, or their known parts are. Between elements found so, in order,
-/// runs of the same length are taken to be changed in place. Where elements may have moved, equal ones still left are
-/// found wherever they are. Every other old element is gone.
+/// A script gets an array, changes it and sets it, or another program writes it: elements have no identity of their
+/// own. Old and new elements are the same where they are equal, or their known parts are. Between elements found so, in
+/// order, runs of the same length are taken to be changed in place. Where elements may have moved, equal ones still
+/// left are found wherever they are. Every other old element is gone.
 package struct ArrayMatching {
     /// An old element that is not where its neighbours are.
     package enum Move {
@@ -140,7 +140,8 @@ package struct ArrayMatching {
     }
 }
 
-/// An element by its value. The whole of it is hashed: elements that begin alike would each be compared with all others.
+/// An element by its value. The whole of it is hashed: elements that begin alike would each be compared with all
+/// others.
 private struct Element: Hashable {
     let value: PropertyList
 

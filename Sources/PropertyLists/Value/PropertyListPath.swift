@@ -128,8 +128,8 @@ extension PropertyListPath.Step: ExpressibleByStringLiteral, ExpressibleByIntege
 // MARK: - The text of a path
 
 extension PropertyListPath {
-    /// The path that a person's text means: `window.tags[2]`, with keys in double quotes where they hold dots, brackets,
-    /// quotes or blanks: `"com.example.app".width`. The empty text is the value itself.
+    /// The path that a person's text means: `window.tags[2]`, with keys in double quotes where they hold dots,
+    /// brackets, quotes or blanks: `"com.example.app".width`. The empty text is the value itself.
     ///
     /// In quotes, `\"` is a quote and `\\` a backslash. Indexes are counted from 0.
     ///

@@ -9,8 +9,8 @@ public import PropertyLists
 /// }
 /// ```
 ///
-/// Each call makes a connection of its own, and waits for the server for as long as `timeout` says, for a connection where
-/// the server's text has a `connect_timeout` as long as that.
+/// Each call makes a connection of its own, and waits for the server for as long as `timeout` says, for a connection
+/// where the server's text has a `connect_timeout` as long as that.
 public struct DefaultsFleet: Sendable {
     private let address: ServerAddress
     private let timeout: Duration
@@ -82,8 +82,8 @@ public struct DefaultsFleet: Sendable {
 
     // MARK: - Tables
 
-    /// Makes the tables in the server's database; where they are there, their functions and rights are made anew, and no
-    /// data is changed.
+    /// Makes the tables in the server's database; where they are there, their functions and rights are made anew, and
+    /// no data is changed.
     ///
     /// - Parameter script: the text of `fleet.sql`.
     /// - Returns: whether there were none before.

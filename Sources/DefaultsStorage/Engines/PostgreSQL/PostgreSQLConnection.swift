@@ -317,8 +317,8 @@ final class PostgreSQLConnection: @unchecked Sendable {
 
     // MARK: - Notifications
 
-    /// The channels of the notifications that have come, each with the text of all, which is empty where they differ; nil
-    /// where the connection is lost.
+    /// The channels of the notifications that have come, each with the text of all, which is empty where they differ;
+    /// nil where the connection is lost.
     func notifications() -> [String: String]? {
         guard let handle, isAlive else { return nil }
         _ = pq.consumeInput(handle)

@@ -165,8 +165,9 @@ final class PostgreSQLServer: @unchecked Sendable {
 
     // MARK: - Connections
 
-    /// A connection for the calling thread alone, until it is given back: one that is there, or a new one. A server that
-    /// has no room now is tried again until the deadline: machines that start together come up one after the other.
+    /// A connection for the calling thread alone, until it is given back: one that is there, or a new one. A server
+    /// that has no room now is tried again until the deadline: machines that start together come up one after the
+    /// other.
     ///
     /// - Throws: the error of the attempt to connect, or ``DefaultsError/Code/unreachable`` at the deadline.
     func take(until deadline: Deadline) throws(DefaultsError) -> PostgreSQLConnection {

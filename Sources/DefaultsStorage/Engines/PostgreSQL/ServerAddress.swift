@@ -11,9 +11,9 @@ struct ServerAddress: Hashable, Sendable {
     /// How often the stores' revisions are asked for; nil to be told of them, where the server does that.
     let pollInterval: Duration?
 
-    /// - Throws: ``DefaultsError/Code/unavailable`` without libpq, ``DefaultsError/Code/misuse`` for a text that is none
-    ///   or has a password in it, ``DefaultsError/Code/unsafeLocation`` where the server would not have to prove who it
-    ///   is. No error repeats the text.
+    /// - Throws: ``DefaultsError/Code/unavailable`` without libpq, ``DefaultsError/Code/misuse`` for a text that is
+    ///   none or has a password in it, ``DefaultsError/Code/unsafeLocation`` where the server would not have to prove
+    ///   who it is. No error repeats the text.
     init(_ text: String, isInsecure: Bool, pollInterval: Duration?) throws(DefaultsError) {
         self.text = text
         self.isInsecure = isInsecure

@@ -64,8 +64,8 @@ struct ServerCache: Sendable {
         return bytes
     }
 
-    /// Writes the values, unless the file has a later revision of the store: other programs of the user write it too, and
-    /// one that comes late would take back theirs.
+    /// Writes the values, unless the file has a later revision of the store: other programs of the user write it too,
+    /// and one that comes late would take back theirs.
     ///
     /// - Parameter isBack: whether the server went back to an earlier revision, so that the later one is worth nothing.
     func write(_ values: PropertyList, _ revision: Revision, isBack: Bool, _ limits: StoreLimits) throws {

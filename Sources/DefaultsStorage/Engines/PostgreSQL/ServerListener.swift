@@ -182,8 +182,8 @@ final class ServerListener {
         name.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "_") }
     }
 
-    /// Whether a notification comes through. Over a connection to the server's own process it does, and none is tried: it
-    /// would wake all that listen, each time that one of many machines starts. A pooler may keep it, and one sent by
+    /// Whether a notification comes through. Over a connection to the server's own process it does, and none is tried:
+    /// it would wake all that listen, each time that one of many machines starts. A pooler may keep it, and one sent by
     /// its process comes back over the same one by chance: another connection tries.
     private func hears(_ connection: PostgreSQLConnection) throws(DefaultsError) -> Bool {
         if connection.isDirect { return true }
@@ -236,8 +236,8 @@ final class ServerListener {
         }
     }
 
-    /// Asks for the stores' revisions alone, which nearly always are those of the last time; has the domains look of which
-    /// that is another.
+    /// Asks for the stores' revisions alone, which nearly always are those of the last time; has the domains look of
+    /// which that is another.
     ///
     /// - Returns: whether the connection is there still.
     private func ask(_ guests: [Guest], _ connection: PostgreSQLConnection) -> Bool {

@@ -3,8 +3,8 @@ internal import PropertyLists
 /// The line that a commit leaves in the lock file before it exchanges two files: which file is which, should the
 /// process be killed in the midst of it.
 ///
-/// Written without fsync: a killed process's writes stay. After a power failure it may be an older one, or nothing; then
-/// it names a file that there is not, and a temporary file that is left is removed like any other.
+/// Written without fsync: a killed process's writes stay. After a power failure it may be an older one, or nothing;
+/// then it names a file that there is not, and a temporary file that is left is removed like any other.
 struct ExchangeNote: Equatable {
     /// The name of the temporary file, without the parts that all of them have.
     let name: String

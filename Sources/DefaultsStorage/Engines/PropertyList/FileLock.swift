@@ -127,8 +127,8 @@ struct FileLock {
 /// The lock files that this process has open. A child closes them, whatever its parent's threads were doing with them:
 /// a child that outlives its parent would keep the lock for ever.
 ///
-/// `@unchecked Sendable`: the state is guarded by `lock`, which is held across an open and a close, so that no fork comes
-/// between one and its being noted.
+/// `@unchecked Sendable`: the state is guarded by `lock`, which is held across an open and a close, so that no fork
+/// comes between one and its being noted.
 final class OpenLocks: @unchecked Sendable {
     static let shared = OpenLocks()
 

@@ -12,7 +12,8 @@ extension PropertyListFileEngine {
     ///
     /// - Parameter base: the document of the expected file; nil where nothing is to be merged.
     /// - Returns: the error after which the new file counts all the same; nil for none.
-    /// - Throws: an error after which it does not, ``DefaultsError/Code/conflict`` where another program's file was there.
+    /// - Throws: an error after which it does not, ``DefaultsError/Code/conflict`` where another program's file was
+    ///   there.
     func install(
         _ name: TemporaryName, _ new: FileStamp, over expected: FileStamp?, _ base: PropertyList?
     ) throws(DefaultsError) -> DefaultsError? {
@@ -75,8 +76,8 @@ extension PropertyListFileEngine {
         throw changed
     }
 
-    /// Gives the stranger that came out its name back; and one that was renamed there meanwhile, too, so that the newest
-    /// has it in the end.
+    /// Gives the stranger that came out its name back; and one that was renamed there meanwhile, too, so that the
+    /// newest has it in the end.
     private func putBack(
         _ note: ExchangeNote, _ stranger: FileStamp, _ base: PropertyList?
     ) throws(DefaultsError) {

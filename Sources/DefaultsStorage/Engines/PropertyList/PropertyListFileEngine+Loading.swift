@@ -70,8 +70,8 @@ extension PropertyListFileEngine {
         }
     }
 
-    /// Whether the damaged file was written less than ``settleTime`` ago. One whose time lies ahead, by a server's clock or
-    /// since the clock was set back, counts from when it was seen first.
+    /// Whether the damaged file was written less than ``settleTime`` ago. One whose time lies ahead, by a server's
+    /// clock or since the clock was set back, counts from when it was seen first.
     private func mayBeHalfWritten(_ stamp: FileStamp) -> Bool {
         if stamp.age >= 0 { return .nanoseconds(stamp.age) < settleTime }
         if ahead?.stamp != stamp { ahead = (stamp, .after(settleTime)) }

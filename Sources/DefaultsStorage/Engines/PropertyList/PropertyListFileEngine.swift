@@ -3,9 +3,9 @@ internal import PropertyLists
 
 /// Keeps a domain in a property-list file that a person can open and other programs can read.
 ///
-/// The commit protocol: lock the sidecar; load the changes of others; write a temporary file, fsync it, exchange it with
-/// the old one and see that it was that which came out, fsync the folder. The file is therefore always the old one or
-/// the new one.
+/// The commit protocol: lock the sidecar; load the changes of others; write a temporary file, fsync it, exchange it
+/// with the old one and see that it was that which came out, fsync the folder. The file is therefore always the old one
+/// or the new one.
 ///
 /// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {

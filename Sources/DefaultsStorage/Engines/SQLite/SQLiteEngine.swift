@@ -6,8 +6,8 @@ internal import PropertyLists
 /// Keeps a domain in a table of an SQLite database, a row for each top-level key, its value a binary property list.
 ///
 /// Each commit has a number and a token of its own, in the table `commits`, and the keys that it changed stand in the
-/// table `changes` for as long as a process that looks again can be expected to ask for them; one that comes later loads
-/// everything.
+/// table `changes` for as long as a process that looks again can be expected to ask for them; one that comes later
+/// loads everything.
 ///
 /// The database is opened, made and recovered with the ``FileLock`` held; writes go by SQLite's own locks.
 /// Whether the open file still has its name is looked at before each use, and after each commit.

@@ -7,8 +7,8 @@ internal import CKVCodable
 ///   does a comment at the end of a value's line. Those before the end of a container stay there.
 /// - A value that is as it was is copied as it stands in the file.
 /// - New keys are written behind those that were there, in their order, each on lines of its own.
-/// - Elements of an array are found again as ``ArrayMatching`` does: equal ones wherever they are, others between them by
-///   their order; in more than 16 containers by their index alone.
+/// - Elements of an array are found again as ``ArrayMatching`` does: equal ones wherever they are, others between them
+///   by their order; in more than 16 containers by their index alone.
 /// - A key that is gone, and a container that has become another kind of value, takes its comments with it. Of equal
 ///   keys in the old file the last counts, with its comments.
 struct XMLLayoutWriter: ~Copyable {
