@@ -73,6 +73,30 @@ private struct Picky: Codable {
     }
 }
 
+/// Looks at all of its keys, and keeps those that are capital.
+private struct Capitals: Codable {
+    var names: Set<String> = []
+
+    struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        let keys = try decoder.container(keyedBy: Key.self).allKeys.map(\.stringValue)
+        names = Set(keys.filter { $0 == $0.uppercased() })
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        for name in names { try container.encode(true, forKey: Key(stringValue: name)) }
+    }
+}
+
 @Suite struct SwiftTypeTests {
     private func registry() throws -> TypeRegistry {
         let registry = TypeRegistry()
@@ -140,6 +164,15 @@ private struct Picky: Codable {
         let error = try typeError { _ = try type.encode(value) }
         #expect(error.code == .unknownField)
         #expect(error.message(firstIndex: 1, root: "users") == "User at users[1] has no field hone; did you mean home?")
+    }
+
+    @Test("a type that looks at all keys knows those that it does not keep")
+    func knowsAllKeys() throws {
+        let registry = TypeRegistry()
+        try registry.register(Capitals.self, as: "Capitals", example: Capitals())
+        let value = try tree(["A": true, "b": true])
+        let encoded = try registry.type("Capitals").encode(value, over: try tree(["C": true, "d": true]))
+        #expect(encoded.list == (try tree(["A": true])))
     }
 
     @Test("errors of the type's code keep their words and get their place")

@@ -144,6 +144,54 @@ private var failing: Writer {
         #expect(try encodesAlike(value, as: expected))
     }
 
+    @Test("a scalar that is encoded meanwhile takes the place of a nested container")
+    func replacesOutOfTurnByScalars() throws {
+        let value = table { container in
+            var part = container.nestedContainer(keyedBy: Keys.self, forKey: .one)
+            try part.encode(1, forKey: .one)
+            var outer = container
+            try container.encode(
+                table { inner in
+                    try inner.encode(3, forKey: .three)
+                    try outer.encode(2, forKey: .one)
+                }, forKey: .two)
+            outer = container
+        }
+        #expect(try encodesAlike(value, as: ["one": 2, "two": ["three": 3] as [String: Any]] as [String: Any]))
+    }
+
+    @Test("of a value, a nil that is left out and another value in one place the last counts")
+    func replacesNils() throws {
+        let value = table { container in
+            for key in [Keys.one, .two] {
+                try container.encode(
+                    Writer { encoder in
+                        var single = encoder.singleValueContainer()
+                        try single.encode(["a": 1])
+                        try single.encodeNil()
+                        if key == .two { try single.encode(2) }
+                    }, forKey: key)
+            }
+        }
+        #expect(try encodesAlike(value, Self.leavingOut, as: ["two": 2] as [String: Any]))
+    }
+
+    @Test("a failure in a single value is told, and leaves nothing where it is swallowed")
+    func forgetsSingleValues() throws {
+        let telling = Writer { encoder in
+            var single = encoder.singleValueContainer()
+            try single.encode(failing)
+        }
+        #expect(throws: Failure.self) { try KeyValueEncoder().encode(telling) }
+        #expect(throws: Failure.self) { try KeyValueEncoder().encodeToPropertyList(telling) }
+        let swallowing = Writer { encoder in
+            var single = encoder.singleValueContainer()
+            try? single.encode(failing)
+            try single.encode(2)
+        }
+        #expect(try encodesAlike([swallowing, swallowing], as: [2, 2] as [Any]))
+    }
+
     @Test("a failure that is swallowed meanwhile leaves the key to what comes after it")
     func forgetsOutOfTurn() throws {
         let value = table { container in
