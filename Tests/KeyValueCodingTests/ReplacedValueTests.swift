@@ -162,13 +162,17 @@ private var failing: Writer {
 
     @Test("of a value, a nil that is left out and another value in one place the last counts")
     func replacesNils() throws {
+        let nothing = Writer { encoder in
+            var single = encoder.singleValueContainer()
+            try single.encodeNil()
+        }
         let value = table { container in
-            for key in [Keys.one, .two] {
+            for key in [Keys.one, .two, .three] {
                 try container.encode(
                     Writer { encoder in
                         var single = encoder.singleValueContainer()
                         try single.encode(["a": 1])
-                        try single.encodeNil()
+                        if key == .three { try single.encode(nothing) } else { try single.encodeNil() }
                         if key == .two { try single.encode(2) }
                     }, forKey: key)
             }
@@ -207,6 +211,25 @@ private var failing: Writer {
         }
         let expected: [String: Any] = [
             "one": ["two": 2] as [String: Any], "two": ["three": 3] as [String: Any],
+        ]
+        #expect(try encodesAlike(value, as: expected))
+    }
+
+    @Test("a failure that is swallowed meanwhile leaves the container that it was to replace")
+    func restoresOutOfTurn() throws {
+        let value = table { container in
+            var part = container.nestedContainer(keyedBy: Keys.self, forKey: .one)
+            try part.encode(1, forKey: .one)
+            var outer = container
+            try container.encode(
+                table { inner in
+                    try inner.encode(3, forKey: .three)
+                    try? outer.encode(failing, forKey: .one)
+                }, forKey: .two)
+            outer = container
+        }
+        let expected: [String: Any] = [
+            "one": ["one": 1] as [String: Any], "two": ["three": 3] as [String: Any],
         ]
         #expect(try encodesAlike(value, as: expected))
     }

@@ -153,6 +153,11 @@ private struct Record: Codable, Equatable, Sendable {
         #expect(failure { try KeyValueDecoder().decode([[String: Int]].self, from: list) } == expected)
         #expect(failure { try KeyValueDecoder().decode([[String: Int8?]].self, from: list) } == expected)
         #expect(failure { try KeyValueDecoder().decode([[UUID: Int]].self, from: list) } == expected)
+        struct Own: Decodable {
+            let values: [String: Int]
+            init(from decoder: any Decoder) throws { values = try [String: Int](from: decoder) }
+        }
+        #expect(failure { try KeyValueDecoder().decode([Own].self, from: list) } == expected)
     }
 
     @Test("a property finds its key by its bytes")
