@@ -30,14 +30,9 @@ struct ValueRules: Sendable {
         if depth + value.node.span > limit, depth + value.depth > limit {
             throw DefaultsError(.limitExceeded, "Deeper than \(limit) levels", at: path())
         }
-        if let facts = value.document.facts, isFit(facts) { return }
-        var walk = RuleWalk(format: format)
-        do throws(DefaultsError) {
+        if looksUnfit(value) {
+            var walk = RuleWalk(format: format, path: path())
             try walk.visit(value)
-        } catch {
-            var error = error
-            error.path = path().appending(error.path)
-            throw error
         }
     }
 
@@ -51,6 +46,31 @@ struct ValueRules: Sendable {
         if format == .xml, hasControl(key) {
             throw DefaultsError(.invalidValue, RuleWalk.controlMessage("key"), at: path())
         }
+    }
+
+    /// A quick look that may take a fit value for an unfit one, but not the other way. It goes from node to node and not
+    /// into depth: arrays as deep as a store's may be are set from a thread with a small stack, too.
+    private func looksUnfit(_ value: PropertyList) -> Bool {
+        let document = value.document
+        if let facts = document.facts, isFit(facts) { return false }
+        let isXML = format == .xml
+        for position in value.index..<(value.index + value.node.span) {
+            let node = document.nodes[position]
+            if node.hasBytes {
+                if isXML, node.head != PropertyListKind.data.rawValue, hasControl(document.buffer(of: node)) {
+                    return true
+                }
+                if format == .json, node.head == PropertyListKind.data.rawValue { return true }
+                continue
+            }
+            switch node.kind {
+            case .null, .date: return true
+            case .dictionary: if node.count == 1 { return true }
+            case .real, .uid: if format == .json { return true }
+            default: break
+            }
+        }
+        return false
     }
 }
 
@@ -82,12 +102,10 @@ private func hasControl(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     return false
 }
 
-/// The walk through a value, which knows its path inside it. Recursion is bounded by the depth limit, checked before.
+/// The thorough look, which knows its path. Recursion is bounded by the depth limit, checked before.
 private struct RuleWalk {
     let format: PropertyListFormat
-    private var path = PropertyListPath()
-
-    init(format: PropertyListFormat) { self.format = format }
+    var path: PropertyListPath
 
     mutating func visit(_ value: PropertyList) throws(DefaultsError) {
         switch value.kind {
