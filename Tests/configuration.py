@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Builds and tests the provider for swift-configuration, a package of its own, and runs its example. Prints TAP."""
-import re
 import shutil
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+from packages import commented
 from tap import ROOT, SWIFT, check, environment, finish, forget_other_sources, run
 
 PACKAGE = ROOT / "Configuration"
@@ -37,9 +37,8 @@ def example(folder):
     shown = (PACKAGE / "README.md").read_text().split("```swift\n")[1].split("```")[0]
     program = (PACKAGE / "Example/main.swift").read_text()
     check(shown == program, "and is what the README shows")
-    comments = "\n".join(path.read_text() for path in (PACKAGE / "Sources").rglob("*.swift"))
-    blocks = re.findall(r"^ */// ```swift\n(.*?)^ */// ```", comments, flags=re.M | re.S)
-    lines = {re.sub(r"^ */// ?", "", line) for block in blocks for line in block.splitlines()}
+    blocks = [block for path in (PACKAGE / "Sources").rglob("*.swift") for block in commented(path)]
+    lines = {line for block in blocks for line in block.splitlines()}
     others = lines - set(program.splitlines())
     check(lines and not others, f"and has the {len(blocks)} examples of the sources' comments", "\n".join(others))
 

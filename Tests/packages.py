@@ -60,15 +60,19 @@ GIVEN = {
 }
 
 
+def commented(source):
+    """The blocks of Swift in the documentation comments of a source."""
+    text = "".join(re.sub(r"^ *///? ?", "", line) if line.lstrip().startswith("///") else "\n"
+                   for line in source.read_text().splitlines(keepends=True))
+    return re.findall(r"^```swift\n(.*?)^```", text, flags=re.M | re.S)
+
+
 def documentation():
     """The Swift of the modules' pages and comments, with where it stands."""
     for page in sorted((ROOT / "Sources").rglob("*.docc/*.md")):
         yield from ((page, code) for code in re.findall(r"^```swift\n(.*?)^```", page.read_text(), flags=re.M | re.S))
     for source in sorted((ROOT / "Sources").rglob("*.swift")):
-        text = "".join(re.sub(r"^ *///? ?", "", line) if line.lstrip().startswith("///") else "\n"
-                       for line in source.read_text().splitlines(keepends=True))
-        found = re.findall(r"^```swift\n(.*?)^```", text, flags=re.M | re.S)
-        yield from ((source, code) for code in found if "…" not in code)
+        yield from ((source, code) for code in commented(source) if "…" not in code)
 
 
 def complete(code):

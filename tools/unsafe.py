@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CONSTRUCTS = ("unsafeBitCast", "unsafeDowncast", "_withUnsafeGuaranteedRef", "@exclusivity(unchecked)", "Unmanaged",
-              "unowned(unsafe)", "nonisolated(unsafe)", "withMemoryRebound", "assumingMemoryBound", "Mirror(",
-              "_typeByName", "@_", "unsafelyUnwrapped", "@inline(never)", "@inline(__always)")
 # What is listed wherever it stands.
 EVERYWHERE = ("unsafeBitCast", "@exclusivity(unchecked)", "_typeByName", "@inline(never)", "@inline(__always)")
-# Where memory is worked with, and the names that one module gives on of another: the others need no entry here.
+CONSTRUCTS = EVERYWHERE + (
+    "unsafeDowncast", "_withUnsafeGuaranteedRef", "Unmanaged", "unowned(unsafe)", "nonisolated(unsafe)",
+    "withMemoryRebound", "assumingMemoryBound", "Mirror(", "@_", "unsafelyUnwrapped")
+# Where memory is worked with, and the names that one module gives on of another: only the first list counts here.
 MEMORY = ("PropertyLists/Memory/", "PropertyLists/Value/Document.swift", "PropertyLists/Building/", "KVCodableABI/",
           "KVCodable/Exports.swift", "KeyValueCoder/KeyValueCoder.swift")
 
