@@ -21,6 +21,21 @@ private var failing: Writer {
     }
 }
 
+/// Has a container under `one`; while the value under `two` is encoded, `write` goes on with the holder of both.
+private func meanwhile(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throws -> Void) -> Writer {
+    table { container in
+        var part = container.nestedContainer(keyedBy: Keys.self, forKey: .one)
+        try part.encode(1, forKey: .one)
+        var outer = container
+        try container.encode(
+            table { inner in
+                try inner.encode(3, forKey: .three)
+                try write(&outer)
+            }, forKey: .two)
+        outer = container
+    }
+}
+
 @Suite struct ReplacedValueTests {
     private static let leavingOut: KeyValueEncoder = {
         var encoder = KeyValueEncoder()
@@ -127,17 +142,7 @@ private var failing: Writer {
 
     @Test("a value that is encoded meanwhile takes the place of a nested container")
     func replacesOutOfTurn() throws {
-        let value = table { container in
-            var part = container.nestedContainer(keyedBy: Keys.self, forKey: .one)
-            try part.encode(1, forKey: .one)
-            var outer = container
-            try container.encode(
-                table { inner in
-                    try inner.encode(3, forKey: .three)
-                    try outer.encode(table { try $0.encode(2, forKey: .two) }, forKey: .one)
-                }, forKey: .two)
-            outer = container
-        }
+        let value = meanwhile { try $0.encode(table { try $0.encode(2, forKey: .two) }, forKey: .one) }
         let expected: [String: Any] = [
             "one": ["two": 2] as [String: Any], "two": ["three": 3] as [String: Any],
         ]
@@ -146,17 +151,7 @@ private var failing: Writer {
 
     @Test("a scalar that is encoded meanwhile takes the place of a nested container")
     func replacesOutOfTurnByScalars() throws {
-        let value = table { container in
-            var part = container.nestedContainer(keyedBy: Keys.self, forKey: .one)
-            try part.encode(1, forKey: .one)
-            var outer = container
-            try container.encode(
-                table { inner in
-                    try inner.encode(3, forKey: .three)
-                    try outer.encode(2, forKey: .one)
-                }, forKey: .two)
-            outer = container
-        }
+        let value = meanwhile { try $0.encode(2, forKey: .one) }
         #expect(try encodesAlike(value, as: ["one": 2, "two": ["three": 3] as [String: Any]] as [String: Any]))
     }
 
@@ -217,17 +212,7 @@ private var failing: Writer {
 
     @Test("a failure that is swallowed meanwhile leaves the container that it was to replace")
     func restoresOutOfTurn() throws {
-        let value = table { container in
-            var part = container.nestedContainer(keyedBy: Keys.self, forKey: .one)
-            try part.encode(1, forKey: .one)
-            var outer = container
-            try container.encode(
-                table { inner in
-                    try inner.encode(3, forKey: .three)
-                    try? outer.encode(failing, forKey: .one)
-                }, forKey: .two)
-            outer = container
-        }
+        let value = meanwhile { try? $0.encode(failing, forKey: .one) }
         let expected: [String: Any] = [
             "one": ["one": 1] as [String: Any], "two": ["three": 3] as [String: Any],
         ]
