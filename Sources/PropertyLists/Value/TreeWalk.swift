@@ -1,4 +1,4 @@
-internal import CKVCodable
+package import CKVCodable
 
 /// A walk through a document from value to value, dictionaries in the order of their keys, without recursion.
 ///
@@ -6,8 +6,8 @@ internal import CKVCodable
 /// var walk = TreeWalk(of: list)
 /// while let event = walk.next() { … }
 /// ```
-struct TreeWalk: ~Copyable {
-    enum Event {
+package struct TreeWalk: ~Copyable {
+    package enum Event {
         /// A scalar, or an array or dictionary with nothing in it.
         case value(kv_node)
         /// An array or dictionary whose values follow.
@@ -25,17 +25,17 @@ struct TreeWalk: ~Copyable {
         var index: Int
     }
 
-    let document: Document
+    package let document: Document
     /// The key of the value that comes now; nil in an array and at the root.
-    private(set) var key: kv_node?
+    package private(set) var key: kv_node?
     /// The node of that key.
     private(set) var keyPosition = 0
     /// The node of the value that came last.
-    private(set) var position = 0
+    package private(set) var position = 0
     private var frames = GrowableBuffer<Frame>()
     private var pending: Int?
 
-    init(of list: PropertyList) {
+    package init(of list: PropertyList) {
         document = list.document
         pending = list.index
     }
@@ -43,7 +43,7 @@ struct TreeWalk: ~Copyable {
     /// How many containers are open.
     var depth: Int { frames.count }
 
-    mutating func next() -> Event? {
+    package mutating func next() -> Event? {
         if let root = pending {
             pending = nil
             return visit(root)
@@ -83,7 +83,7 @@ struct TreeWalk: ~Copyable {
     }
 
     /// The path of the value that came last.
-    var path: PropertyListPath {
+    package var path: PropertyListPath {
         var steps: [PropertyListPath.Step] = []
         for level in 0..<frames.count where frames[level].index > 0 {
             let frame = frames[level]

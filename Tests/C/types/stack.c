@@ -1,11 +1,11 @@
 /* stack.c: the deepest values, typed and compared on a thread with no more stack
- * than the header asks for ("Stack"): a thread with too little ends the
- * program. */
+ * than the header asks for ("Stack"), and set and read as they are on one with
+ * little: a thread with too little ends the program. */
 #include <pthread.h>
 
 #include "check.h"
 
-enum { STACK = 2 << 20, TEXT = 1 << 14 };
+enum { STACK = 2 << 20, SMALL = 64 << 10, TEXT = 1 << 14 };
 
 typedef struct Shape {
   const char *name;
@@ -92,17 +92,64 @@ static void *run(void *registry) {
   return NULL;
 }
 
-int main(void) {
-  kv_registry *registry = kv_registry_new(NULL, 0);
+/* Text that is plain, and text that a set goes through value by value. */
+static const Shape plain[] = {
+    {"plain dictionaries", NULL, 510, "{\"next\":", "1", "null", "}"},
+    {"dictionaries", NULL, 510, "{\"next\":", "\"\u00e9\"", "null", "}"},
+    {"arrays", NULL, 510, "[", "\"\u00e9\"", "null", "]"},
+};
+
+/* Sets, reads and removes the value, and writes and reads it in each format. */
+static void keep_plain(const Shape *shape, kv_format format) {
+  kv_step key = kv_key("key");
+  kv_store_options options = {.size = sizeof options};
+  kv_store *store = NULL;
+  kv_tree *found = NULL;
+  kv_bytes bytes = {0};
+  options.engine = KV_ENGINE_MEMORY;
+  options.format = format;
+  kv_tree *good = nested(shape, shape->good), *bad = nested(shape, shape->bad);
+  CHECK(kv_store_open(kv_string("scratch"), &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, good, NULL, 0, NULL, NULL) == KV_OK);
+  CHECK(kv_store_set(store, &key, 1, bad, NULL, 0, NULL, NULL) ==
+        KV_INVALID_VALUE);
+  CHECK(kv_store_get(store, &key, 1, NULL, &found, NULL) == KV_OK);
+  CHECK(kv_store_export(store, format, &bytes, NULL) == KV_OK);
+  CHECK(kv_store_remove(store, &key, 1, NULL) == KV_OK);
+  kv_bytes_free(&bytes);
+  kv_tree_free(found);
+  kv_tree_free(good);
+  kv_tree_free(bad);
+  kv_store_free(store);
+}
+
+static void *run_plain(void *unused) {
+  const kv_format formats[] = {KV_FORMAT_XML, KV_FORMAT_BINARY,
+                               KV_FORMAT_JSON};
+  (void)unused;
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+      keep_plain(&plain[i], formats[f]);
+  return NULL;
+}
+
+/* Runs it on a thread of its own with that stack, in bytes. */
+static void run_with(size_t stack, void *(*body)(void *), void *argument) {
   pthread_attr_t attributes;
   pthread_t thread;
-  CHECK(kv_registry_declare(registry, kv_string(declared), kv_string(""), NULL,
-                            NULL) == KV_OK);
   CHECK(pthread_attr_init(&attributes) == 0);
-  CHECK(pthread_attr_setstacksize(&attributes, STACK) == 0);
-  CHECK(pthread_create(&thread, &attributes, run, registry) == 0);
+  CHECK(pthread_attr_setstacksize(&attributes, stack) == 0);
+  CHECK(pthread_create(&thread, &attributes, body, argument) == 0);
   CHECK(pthread_join(thread, NULL) == 0);
   pthread_attr_destroy(&attributes);
+}
+
+int main(void) {
+  kv_registry *registry = kv_registry_new(NULL, 0);
+  CHECK(kv_registry_declare(registry, kv_string(declared), kv_string(""), NULL,
+                            NULL) == KV_OK);
+  run_with(STACK, run, registry);
+  run_with(SMALL, run_plain, NULL);
   kv_registry_free(registry);
   return finish_checks();
 }

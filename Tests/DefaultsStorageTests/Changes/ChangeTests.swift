@@ -42,6 +42,11 @@ import Testing
                 ["x\u{2}": 1], ["a", "x\u{2}"],
                 .wrong("XML cannot hold a control character in a key", advice: "a binary store can")
             ),
+            (
+                // Of several the first in the order of the keys.
+                ["y": Any?.none as Any, "x": [["CF$UID": 3], "\u{1}"]], ["a", "x", 0],
+                "A dictionary of nothing but an integer CF$UID would be read back as a UID"
+            ),
             (["CF$UID": 3], ["a"], "A dictionary of nothing but an integer CF$UID would be read back as a UID"),
         ]
         for (value, path, message) in cases {
