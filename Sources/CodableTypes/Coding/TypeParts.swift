@@ -87,7 +87,7 @@ package final class TypeParts: @unchecked Sendable {
     ) throws(TypeError) -> PropertyList {
         var builder = PropertyListBuilder()
         try builder.adding { builder throws(PropertyListError) in try builder.beginDictionary() }
-        for (number, (field, _)) in structure.stored.enumerated() {
+        for (number, (field, _, _)) in structure.stored.enumerated() {
             let part = TypePart(form: field.type, owner: structure, number: number)
             guard let value = try value(field, part) else { continue }
             try builder.adding { builder throws(PropertyListError) in
@@ -183,7 +183,7 @@ package final class TypeParts: @unchecked Sendable {
             try fill(value, part?.form ?? .any, room, into: &builder)
         }
         let structure = form.structure
-        for (number, (field, _)) in (structure?.stored ?? []).enumerated() {
+        for (number, (field, _, _)) in (structure?.stored ?? []).enumerated() {
             if let stored = value[field.key], !(field.isOptional && stored.isNil) { continue }
             let part = TypePart(form: field.type, owner: structure, number: number)
             let location = Location(owner: structure.map { ObjectIdentifier($0) }, number: number)

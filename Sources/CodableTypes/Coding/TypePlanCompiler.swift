@@ -111,26 +111,26 @@ struct TypePlanCompiler {
     }
 
     private mutating func fill(_ index: Int, _ type: StructureType) throws(TypeError) {
-        let transient = type.fields.filter(\.isTransient).map { (field: $0, key: [UInt8]()) }
+        let transient = zip(type.fields, 0...).filter(\.0.isTransient).map { (field: $0, index: $1, key: [UInt8]()) }
         let all = type.stored + transient
         var structure = TypePlan.Structure(
             first: tables.fields.count, count: type.stored.count, total: all.count, isPlain: type.keepsNames)
         let keysStart = tables.text.count
         tables.text.reserveCapacity(keysStart + all.reduce(0) { $0 + $1.key.count + $1.field.name.utf8.count })
-        for (_, key) in all { tables.text += key }
+        for (_, _, key) in all { tables.text += key }
         structure.keys = TypePlan.Text(
             start: Int32(truncatingIfNeeded: keysStart), count: Int32(truncatingIfNeeded: tables.text.count - keysStart)
         )
         var key = structure.keys.start
         var fields: [TypePlan.Field] = []
-        for (field, bytes) in all {
+        for (field, declaration, bytes) in all {
             let text = TypePlan.Text(start: key, count: Int32(truncatingIfNeeded: bytes.count))
             fields.append(
                 TypePlan.Field(
                     key: text, node: add(try node(field.type)),
                     nameLength: Int32(truncatingIfNeeded: field.name.utf8.count),
                     rank: 0,
-                    declaration: Int32(truncatingIfNeeded: type.index(ofField: field.name) ?? 0),
+                    declaration: Int32(truncatingIfNeeded: declaration),
                     defaultIndex: field.defaultValue.map { Self.append($0, to: &tables.defaults) } ?? -1,
                     isOptional: field.isOptional, isTransient: field.isTransient, scalarDefault: kv_node(kind: .null)))
             key += text.count

@@ -12,6 +12,8 @@ final class StructureType: Sendable, Equatable {
         /// Whether the field is never stored.
         let isTransient: Bool
         let isOptional: Bool
+        /// Whether the key is not the name, byte for byte.
+        fileprivate let hasOwnKey: Bool
         let words: TypeWords
 
         init(
@@ -20,6 +22,7 @@ final class StructureType: Sendable, Equatable {
         ) {
             self.name = name
             self.key = key ?? name
+            hasOwnKey = key.map { !$0.utf8.elementsEqual(name.utf8) } ?? false
             self.type = type
             self.defaultValue = defaultValue
             self.isTransient = isTransient
@@ -33,9 +36,6 @@ final class StructureType: Sendable, Equatable {
                 && isOptional == other.isOptional && defaultValue == other.defaultValue
         }
 
-        /// Whether the key is not the name, byte for byte.
-        fileprivate var hasOwnKey: Bool { !key.utf8.elementsEqual(name.utf8) }
-
         /// Whether a value of the struct may lack the field.
         var mayBeAbsent: Bool { isOptional || defaultValue != nil || isTransient }
     }
@@ -43,8 +43,8 @@ final class StructureType: Sendable, Equatable {
     let name: String
     /// In the order of their declaration.
     let fields: [Field]
-    /// The fields that are stored, in the order of their keys' bytes, and each one's key as bytes.
-    let stored: [(field: Field, key: [UInt8])]
+    /// The fields that are stored, in the order of their keys' bytes: each one's index in `fields`, and its key as bytes.
+    let stored: [(field: Field, index: Int, key: [UInt8])]
     /// The indexes of fields in `fields`, by their names' bytes.
     private let indexes: [[UInt8]: Int]
     /// Whether a value in which every field is there has the same keys in both forms.
@@ -58,20 +58,16 @@ final class StructureType: Sendable, Equatable {
         // One array for each text, however often it occurs: names may be long, and fields many.
         let bytes = fields.map { Array($0.name.utf8) }
         let keys = zip(fields, bytes).map { $0.hasOwnKey ? Array($0.key.utf8) : $1 }
-        stored = Self.sorted(zip(fields, keys).filter { !$0.0.isTransient })
+        stored = zip(fields, 0...).map { ($0, $1, keys[$1]) }.filter { !$0.0.isTransient }
+            .sorted { $0.2.lexicographicallyPrecedes($1.2) }
         indexes = Dictionary(bytes.enumerated().map { ($1, $0) }) { first, _ in first }
         keepsNames = fields.allSatisfy { !$0.hasOwnKey && !$0.isTransient }
-        let names = Self.sorted(Array(zip(fields, bytes))).map(\.1)
-        if let name = Self.repeated(names) {
+        if let name = Self.repeated(bytes.sorted { $0.lexicographicallyPrecedes($1) }) {
             throw TypeError(.description, "Struct \(self.name) declares two fields \(name)")
         }
         if let key = Self.repeated(stored.map(\.key)) {
             throw TypeError(.description, "Struct \(self.name) stores two fields under the key \(key)")
         }
-    }
-
-    private static func sorted(_ entries: [(Field, [UInt8])]) -> [(Field, [UInt8])] {
-        entries.sorted { $0.1.lexicographicallyPrecedes($1.1) }
     }
 
     private static func repeated(_ texts: [[UInt8]]) -> String? {
@@ -82,10 +78,7 @@ final class StructureType: Sendable, Equatable {
         FormComparison.areEqual(.structure(left), .structure(right))
     }
 
-    func field(named name: String) -> Field? { index(ofField: name).map { fields[$0] } }
-
-    /// The field's index in the order of declaration.
-    func index(ofField name: String) -> Int? { indexes[Array(name.utf8)] }
+    func field(named name: String) -> Field? { indexes[Array(name.utf8)].map { fields[$0] } }
 }
 
 /// A declared enum with raw values: a string or an integer out of a list. Immutable.
