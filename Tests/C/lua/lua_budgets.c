@@ -150,6 +150,33 @@ static void check_pumps(void) {
   kv_store_free(store);
 }
 
+/* A watch of everything keeps so many changes of keys apart, and no more. */
+static void check_many_keys(void) {
+  kv_store *store = new_store("{}");
+  kv_lua_options options = {.policy = KV_LUA_SANDBOX};
+  lua_State *L = open_state(luaL_newstate(), options, store);
+  CHECK_NAMED(holds(L,
+                    "local keys, last = 0, nil\n"
+                    "local function told(count, value)\n"
+                    "  local all = {}\n"
+                    "  for i = 1, count do all['k' .. i] = value end\n"
+                    "  s:set({}, all)\n"
+                    "  keys = 0\n"
+                    "  repeat until kv.pump() == 0\n"
+                    "  return keys\n"
+                    "end\n"
+                    "s:watch({}, function(path, new)\n"
+                    "  keys, last = keys + 1, { path, new }\n"
+                    "end)\n"
+                    "assert(told(16384, 1) == 16384 and last[2] == 1)\n"
+                    "assert(told(16384, 2) == 16384 and last[2] == 2)\n"
+                    "assert(told(16385, 3) == 1 and #last[1] == 0)\n"
+                    "return last[2].k1 == 3 and last[2].k16385 == 3"),
+              "a watch of everything is told of so many keys, or of all");
+  lua_close(L);
+  kv_store_free(store);
+}
+
 /* ---- Errors */
 
 static void check_collections(void) {
@@ -733,6 +760,7 @@ int main(void) {
   check_own_stores();
   check_watches();
   check_pumps();
+  check_many_keys();
   check_collections();
   check_memory();
   check_text();

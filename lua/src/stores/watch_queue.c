@@ -267,7 +267,7 @@ static void note_everything(kvl_watch_queue *queue) {
  * memory than their values, and the library looks at all keys, too, where so
  * many have changed. */
 static int has_many(const kvl_state *state) {
-  return state->is_bounded && state->noted >= 65536;
+  return state->is_bounded && state->noted >= 16384;
 }
 
 /* Values of keys are copies, which count. */
