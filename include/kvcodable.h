@@ -41,9 +41,10 @@
  *   Threads    An object whose first parameter is const may be used from
  *              several threads at once, and so may a kv_store; everything else
  *              by one thread at a time.
- *   Stack      Types and comparison go down into values, of 512 levels at most:
- *              a thread that meets such values wants 2 MB of stack; one that
- *              runs scripts, whose converters may call each other, 4 MB.
+ *   Stack      Types, comparison and changes inside a value go down into it, of
+ *              512 levels at most: a thread that meets such values wants 2 MB
+ *              of stack; one that runs scripts, whose converters may call each
+ *              other, 4 MB.
  *   Callbacks  must return: no longjmp and no C++ exception may leave one.
  *   Freeing    in any order: a handle keeps alive what it needs of another.
  *              Borrowed memory goes with its owner.

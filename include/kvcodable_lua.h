@@ -94,7 +94,7 @@ typedef struct kv_lua_options {
    * of everything is told of counts with both of its values. A watch with more
    * is told of one change, at its own path, with the whole values; one of
    * everything with the present values alone, and where the limits hold also
-   * where 16,384 changes wait. A pump calls no more functions
+   * where 65,536 changes wait. A pump calls no more functions
    * once the values that it has told are as large as the limits: the other
    * changes wait for the next one, and kv.fd() stays readable.
    *

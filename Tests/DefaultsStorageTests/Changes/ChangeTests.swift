@@ -87,7 +87,7 @@ import Testing
         let control = ErrorWords.wrong("XML cannot hold a control character in a string", advice: "a binary store can")
         let cases: [(PropertyListFormat, Any, ErrorWords?)] = [
             (.xml, "\u{FFFE}", control), (.xml, "x\u{FFFF}y", control), (.xml, "\u{B}", control),
-            (.xml, "\u{FFFD}\u{FB00}\u{F000}\t\r\n", nil), (.binary, "\u{FFFE}\u{1}", nil),
+            (.xml, "\u{FFFD}\u{FB00}\u{F000}\t\r\n ", nil), (.binary, "\u{FFFE}\u{1}", nil),
             (.json, "\u{FFFE}\u{1}", nil),
             (.json, Data([1]), "JSON cannot hold Data"), (.xml, Data([1]), nil), (.binary, Data([1]), nil),
             (.json, Double.infinity, "JSON cannot hold inf"), (.json, 0.5, nil), (.xml, Double.infinity, nil),

@@ -246,11 +246,11 @@ static void compare_all(Noting *noting, int is_measuring) {
 }
 
 /* Measures first: a script may have many watches, none of which fits. */
-static void note_subtree(Noting *noting, int *is_over) {
+static void note_subtree(Noting *noting, kvl_change *change) {
   size_t waiting = noting->queue->notes.count;
-  if (!*is_over) compare_all(noting, 1);
-  noting->is_over |= *is_over;
-  *is_over = noting->is_over;
+  if (!change->is_over) compare_all(noting, 1);
+  noting->is_over |= change->is_over;
+  change->is_over = noting->is_over;
   if (!noting->is_over) compare_all(noting, 0);
   if (!noting->is_over) return;
   drop_notes(noting->queue, waiting);
@@ -267,16 +267,17 @@ static void note_everything(kvl_watch_queue *queue) {
  * memory than their values, and the library looks at all keys, too, where so
  * many have changed. */
 static int has_many(const kvl_state *state) {
-  return state->is_bounded && state->noted >= 16384;
+  return state->is_bounded && state->noted >= 65536;
 }
 
 /* Values of keys are copies, which count. */
-static kvl_size size_of_change(const kv_step *key, const kv_tree *old_value,
-                               const kv_tree *new_value) {
-  kvl_size size = {1, key->key.length};
+static kvl_size size_of_change(const kvl_change *change) {
+  kvl_size size = {1, change->path->key.length};
   kv_view view;
-  if (kv_tree_view(old_value, &view) == KV_OK) kvl_add_size(&size, view.node);
-  if (kv_tree_view(new_value, &view) == KV_OK) kvl_add_size(&size, view.node);
+  if (kv_tree_view(change->old_value, &view) == KV_OK)
+    kvl_add_size(&size, view.node);
+  if (kv_tree_view(change->new_value, &view) == KV_OK)
+    kvl_add_size(&size, view.node);
   return size;
 }
 
@@ -284,14 +285,15 @@ static int is_everything(const kvl_note *note) {
   return !note->pair && !note->event;
 }
 
-static void begin(Noting *noting, kvl_watch_queue *queue,
-                  const kv_tree *old_value, const kv_tree *new_value) {
+static void begin(Noting *noting, kvl_watch_queue *queue, kvl_change *change) {
   noting->queue = queue;
   noting->is_measuring = noting->is_over = 0;
   noting->all = (kvl_size){0, 0};
   noting->count = noting->bytes = 0;
   noting->old_value = noting->new_value = (kv_view){NULL, NULL};
-  noting->pair = new_pair(old_value, new_value);
+  if (!change->pair)
+    change->pair = new_pair(change->old_value, change->new_value);
+  noting->pair = change->pair;
   if (!noting->pair) return;
   kv_tree_view(noting->pair->old_value, &noting->old_value);
   kv_tree_view(noting->pair->new_value, &noting->new_value);
@@ -314,50 +316,44 @@ static void note_paths(Noting *noting, kvl_size size) {
     count_more(queue, size);
 }
 
-static void note_key(kvl_watch_queue *queue, const kv_step *key,
-                     const kv_tree *old_value, const kv_tree *new_value) {
+static void note_key(kvl_watch_queue *queue, kvl_change *change) {
   Noting noting;
   if (kvl_waiting(queue) > 0 && is_everything(last_note(queue))) return;
-  kvl_size size = size_of_change(key, old_value, new_value);
+  kvl_size size = size_of_change(change);
   if (!fits(queue->state, size) || has_many(queue->state)) {
     note_everything(queue);
     return;
   }
-  begin(&noting, queue, old_value, new_value);
+  begin(&noting, queue, change);
   if (!noting.pair) {
     queue->lost = 1;
     return;
   }
-  noting.steps[noting.count++] = *key;
-  noting.bytes = key->key.length;
+  noting.steps[noting.count++] = *change->path;
+  noting.bytes = change->path->key.length;
   if (queue->levels > 1)
     note_paths(&noting, size);
   else if (!note_counted(&noting, noting.old_value.node, noting.new_value.node,
                          size))
     queue->lost = 1;
-  kvl_leave_pair(noting.pair);
 }
 
-static void note_value(kvl_watch_queue *queue, const kv_tree *old_value,
-                       const kv_tree *new_value, int *is_over) {
+static void note_value(kvl_watch_queue *queue, kvl_change *change) {
   Noting noting;
-  begin(&noting, queue, old_value, new_value);
+  begin(&noting, queue, change);
   if (!noting.pair)
     queue->lost = 1;
   else if (queue->levels > 0)
-    note_subtree(&noting, is_over);
+    note_subtree(&noting, change);
   else
     note_whole(&noting);
-  kvl_leave_pair(noting.pair);
 }
 
-void kvl_note_change(kvl_watch_queue *queue, const kv_step *path, size_t steps,
-                     const kv_tree *old_value, const kv_tree *new_value,
-                     int *is_over) {
-  if (queue->depth == 0 && steps == 1)
-    note_key(queue, path, old_value, new_value);
+void kvl_note_change(kvl_watch_queue *queue, kvl_change *change) {
+  if (queue->depth == 0 && change->steps == 1)
+    note_key(queue, change);
   else
-    note_value(queue, old_value, new_value, is_over);
+    note_value(queue, change);
 }
 
 void kvl_note_event(void *context, kv_event event, kv_str message) {

@@ -72,12 +72,18 @@ int kvl_shares_source(const kvl_watch_queue *queue);
 /* Ends that, where it was begun. */
 void kvl_leave_source(kvl_watch_queue *queue);
 
-/* Notes a change, with Swift on the stack: nothing of Lua is called. `is_over`
- * is set where its paths are more than there is room for: they are, too, for
- * the next queue. */
-void kvl_note_change(kvl_watch_queue *queue, const kv_step *path, size_t steps,
-                     const kv_tree *old_value, const kv_tree *new_value,
-                     int *is_over);
+/* A change that the queues of a source note, one after the other. */
+typedef struct kvl_change {
+  const kv_step *path;
+  size_t steps;
+  const kv_tree *old_value;
+  const kv_tree *new_value;
+  kvl_pair *pair; /* copies, which the notes share; NULL before the first */
+  int is_over; /* there was no room for its paths: nor is there for the next */
+} kvl_change;
+
+/* Notes a change, with Swift on the stack: nothing of Lua is called. */
+void kvl_note_change(kvl_watch_queue *queue, kvl_change *change);
 
 /* The handler for kv_store_watch_events; the context is a kvl_watch_queue. */
 void kvl_note_event(void *context, kv_event event, kv_str message);

@@ -18,9 +18,10 @@ struct kvl_source {
 static void note_change(void *context, const kv_step *path, size_t steps,
                         const kv_tree *old_value, const kv_tree *new_value) {
   const kvl_source *source = context;
-  int is_over = 0;
+  kvl_change change = {path, steps, old_value, new_value, NULL, 0};
   for (kvl_watch_queue *queue = source->queues; queue; queue = queue->next)
-    kvl_note_change(queue, path, steps, old_value, new_value, &is_over);
+    kvl_note_change(queue, &change);
+  kvl_leave_pair(change.pair);
 }
 
 static int is_same(const kv_step *one, const kv_step *other) {
