@@ -10,7 +10,6 @@ exclude_files = { ".build*", "build" }
 files["Tests/C/lua/hidden.lua"].globals = { "kv", "needles", "is_own", "spoil", "whole", "unpack" }
 files["lua/examples/hosts"].globals = { "kv", "ui", "mine", "home" }
 files["lua/examples/neovim"] = { std = "luajit", globals = { "vim" } }
-files["lua/examples/fleet"].std = "ngx_lua"
 files["lua/examples/nginx"].std = "ngx_lua"
 files["lua/kvcodable.d.lua"] = {
   ignore = { "211", "212", "241" }, max_line_length = false,

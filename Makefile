@@ -57,8 +57,7 @@ setup-dist: setup-lib
 setup-test: setup-lib
 	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind \
 	  lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev lua5.3 liblua5.3-dev \
-	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh fish man-db \
-	  libpq5 postgresql pgbouncer openssl iproute2
+	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh fish man-db
 
 build/c++:
 	@mkdir -p $@
@@ -155,7 +154,7 @@ check: setup-test lib
 
 bench: setup-test lib tool
 	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev \
-	  libglib2.0-bin libplist-utils libpq-dev etcd-server
+	  libglib2.0-bin libplist-utils
 	Benchmarks/run.sh
 
 fuzz:
@@ -212,7 +211,6 @@ install:
 	install -m 644 include/kvcodable*.h include/kvcodable.hpp $(DESTDIR)$(INCLUDEDIR)
 	$(call install_package,kvcodable,kvcodable)
 	install -D -m 644 lua/kvcodable.d.lua $(DESTDIR)$(PREFIX)/share/kvcodable/kvcodable.d.lua
-	install -D -m 644 share/kvcodable/fleet.sql $(DESTDIR)$(PREFIX)/share/kvcodable/fleet.sql
 	for name in kvcodableConfig kvcodableConfigVersion; do \
 	  sed -e 's|@VERSION@|$(VERSION)|' \
 	    -e "s|@INCLUDEDIR@|$$(realpath -m --relative-to=$(LIBDIR) $(INCLUDEDIR))|" include/$$name.cmake.in \

@@ -3,10 +3,10 @@
 # equal before they are timed. Their output is kept in build/bench/PART.out;
 # report.py sets it against the targets.
 #
-#   run.sh [PART…]     parts: tables versions coders formats store tool page fleet
+#   run.sh [PART…]     parts: tables versions coders formats store tool page
 set -euo pipefail
 cd "$(dirname "$0")/.."
-parts=${*:-tables versions coders formats store tool page fleet}
+parts=${*:-tables versions coders formats store tool page}
 mkdir -p build/bench
 
 swift_benchmark() {
@@ -48,11 +48,6 @@ coders() {
 formats() { swift_benchmark FormatBenchmarks; }
 tool() { python3 Benchmarks/tool.py; }
 page() { python3 Benchmarks/settings_page.py; }
-fleet() {
-  gcc -std=c11 -O2 -Wall -Wextra -Werror -Iinclude $(pkg-config --cflags libpq) -o build/bench/fleet Benchmarks/c/fleet.c \
-    -Lbuild -lkvcodable $(pkg-config --libs libpq) -Wl,-rpath,"$PWD/build"
-  python3 Benchmarks/fleet.py
-}
 store() {
   local folder
   swift_benchmark StoreBenchmarks
@@ -65,7 +60,7 @@ store() {
 
 for part in $parts; do
   case $part in
-    tables | versions | coders | formats | store | tool | page | fleet) ;;
+    tables | versions | coders | formats | store | tool | page) ;;
     *) echo "no part $part" && exit 1 ;;
   esac
   echo "-- $part"

@@ -165,8 +165,6 @@ def control(files):
         lines = [line for line in contents.splitlines() if " root/root " not in line]
         check(not lines and f"usr/share/doc/{name}/copyright" in contents, f"{name} is root's, with its licence",
               contents)
-        check(("usr/share/kvcodable/fleet.sql" in contents) == (name == "libkvcodable-dev"),
-              f"{name} has {'' if name == 'libkvcodable-dev' else 'not '}the tables of fleets", contents)
     _, provides = run("dpkg-deb", "--field", DIST / next(file.name for file in files if "lua-" in file.name), "Provides")
     check(all(f"lua{number}-kvcodable" in provides for number in ("5.1", "5.2", "5.3", "5.4")),
           "the module is there for each Lua", provides)

@@ -55,7 +55,6 @@ GIVEN = {
     "options": "var options = DefaultsStore.Options()",
     "stored": "let stored = PropertyList.emptyDictionary",
     "Book": "struct Book: Codable {}",
-    "fleet": "let fleet = try DefaultsFleet(server: \"service=fleet\")",
     "library": "let library = Library(books: [])",
 }
 
@@ -87,7 +86,7 @@ def check_documentation(package, folder):
     """Checks the types of the code against the modules that the package has built."""
     built = package / ".build/debug"
     options = ["-swift-version", "6", "-I", built / "Modules", "-I", ROOT / "include"]
-    for module in ["CKVSystem", "CKVSQLite", "CKVPostgreSQL"]:
+    for module in ["CKVSystem", "CKVSQLite"]:
         options += ["-Xcc", f"-fmodule-map-file={built}/{module}.build/module.modulemap"]
     for number, (page, code) in enumerate(documentation(), 1):
         source = folder / f"snippet{number}.swift"

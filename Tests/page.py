@@ -3,7 +3,7 @@
 reader finds, widths and contrasts; and what no browser sends, against its server. Prints TAP.
 
     page.py [PART…]              parts: controls live conflicts layers typing looks keyboard security bounds speed
-                                 terminal server
+                                 terminal
     page.py --screenshots FOLDER pictures of the page, to be looked at
 """
 import subprocess

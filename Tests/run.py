@@ -79,8 +79,6 @@ SUITES = {
     "page": (["python3", "Tests/page.py"], tap_counts),
     "tool-faults": (["python3", "Tests/tool_faults.py"], tap_counts),
     "store": (["python3", "Tests/Stress/store.py"], plain_counts),
-    "fleet": (["python3", "Tests/fleet.py"], tap_counts),
-    "fleet-tool": (["python3", "Tests/fleet_tool.py"], tap_counts),
     "processes": (["python3", "Tests/processes.py"], tap_counts),
     "contract": (["python3", "Tests/contract.py"], tap_counts),
     "hosts": (["python3", "Tests/hosts.py"], tap_counts),

@@ -121,7 +121,7 @@ TABLE = [
      f'kvdefaults: {PLAYER}: Expected light or dark at theme, found "drak"; did you mean dark?\n', 2),
     (f"set {PLAYER} volume", "",
      "kvdefaults: Expected a value behind each path: kvdefaults set DOMAIN PATH VALUE\n"
-     "Usage: kvdefaults set <domain> [--server <server>] [--note <note>] <assignments> ... [--type <type>]\n"
+     "Usage: kvdefaults set <domain> <assignments> ... [--type <type>]\n"
      "  See 'kvdefaults set --help' for more information.\n", 2),
     (f"set {PLAYER} volume=3 theme=dark", "",
      f"kvdefaults: {PLAYER}: Expected a path and its value as two words, volume 3, found volume=3\n", 2),

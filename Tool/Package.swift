@@ -28,7 +28,6 @@ let package = Package(
                 .product(name: "KVCodable", package: "kvcodable"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            resources: [.embedInCode("fleet.sql")],
             swiftSettings: settings),
         .target(name: "CNoCurl"),
         // The settings page needs the whole of Foundation, which the command line stays free of.

@@ -92,8 +92,7 @@ const char *kv_version(void);
  *                       them up as soon as it can read them, and writes nothing
  *                       before that. Look before repeating.
  *   KV_IO, KV_NO_SPACE, KV_ACCESS_DENIED, KV_READ_ONLY, KV_TIMED_OUT,
- *   KV_CORRUPT, KV_LIMIT_EXCEEDED, KV_INVALID_VALUE and KV_UNREACHABLE of a
- *   sync and a close
+ *   KV_CORRUPT, KV_LIMIT_EXCEEDED and KV_INVALID_VALUE of a sync and a close
  *                       the file has not changed; the values set stay in
  *                       memory, and are written with the next commit.
  *   the same of a change with immediate durability, a transaction, an update
@@ -119,7 +118,7 @@ typedef enum kv_status {
   KV_CLOSED = -11,          /* the store is closed, the transaction over */
   KV_CORRUPT = -12,         /* the store's file is damaged */
   KV_MISUSE = -13,          /* calls in an order that makes no sense */
-  KV_UNSUPPORTED = -14,     /* not available: SQLite, libpq, a home folder */
+  KV_UNSUPPORTED = -14,     /* not available: SQLite, a home folder */
   KV_ACCESS_DENIED = -15,   /* the file's or folder's mode forbids it */
   KV_NO_SPACE = -16,        /* the device is full, or a quota is */
   KV_FORCED = -17,          /* the administrator has set the key */
@@ -129,8 +128,7 @@ typedef enum kv_status {
   KV_ROLLED_BACK = -21,     /* a transaction inside this one failed */
   KV_MIGRATION = -22,       /* a migration failed */
   KV_INVALID_NAME = -23,    /* no name of a store */
-  KV_OUTCOME_UNKNOWN = -24, /* made or not: look before repeating */
-  KV_UNREACHABLE = -25      /* the store's server is not to be reached */
+  KV_OUTCOME_UNKNOWN = -24  /* made or not: look before repeating */
 } kv_status;
 
 /* An error: its status, its message, and the path or position.
@@ -735,8 +733,7 @@ typedef enum kv_engine {
   KV_ENGINE_AUTOMATIC = 0,     /* SQLite for .sqlite and .db, else a file */
   KV_ENGINE_MEMORY = 1,        /* nothing is kept */
   KV_ENGINE_PROPERTY_LIST = 2, /* a property-list file */
-  KV_ENGINE_SQLITE = 3,        /* the system's libsqlite3 */
-  KV_ENGINE_POSTGRESQL = 4     /* a server's tables, by the system's libpq */
+  KV_ENGINE_SQLITE = 3         /* the system's libsqlite3 */
 } kv_engine;
 
 /* The treatment of a damaged file. Reading alone never moves one.
@@ -851,46 +848,7 @@ typedef struct kv_store_options {
    * KV_TIMED_OUT. Of several handles in a process the longest time counts. A
    * database is written by no program in place. */
   double settle_time;
-  /* The server of KV_ENGINE_POSTGRESQL, as libpq's connection text:
-   * "service=fleet" leaves the rest to the administrator's service file. KV_MISUSE
-   * where it has a password in it: that is for service files, .pgpass and
-   * PGPASSWORD. KV_UNSAFE_LOCATION for one on another machine that does not have
-   * to prove who it is (sslmode=verify-full). */
-  kv_str server;
-  int insecure; /* trust any server, with no certificate or a wrong one */
-  /* Seconds between two questions for changes; 0 to be told of them, and to ask
-   * every 5 seconds where a pooler keeps the server's notifications. */
-  double poll_interval;
-  /* Names of stores on `server` that are layers of a local store. The keys of
-   * mandatory ones are locked, as those of the administrator's file, behind
-   * which they come, the first before the second; recommended ones are searched
-   * after the suites. Opening waits for the server, for `timeout` at most,
-   * where nothing of one was seen before; gets never do. Under a schema a layer
-   * goes from one revision that fits to the next: one that does not is told
-   * (KV_EVENT_REFUSED_REVISION), and the last one that did counts. */
-  const kv_str *mandatory;
-  size_t mandatory_count;
-  const kv_str *recommended;
-  size_t recommended_count;
-  /* What the history of a store on a server says of the changes, such as the
-   * reason for them; of several open handles that of the one opened last. */
-  kv_str note;
 } kv_store_options;
-
-/* A store on a server (KV_ENGINE_POSTGRESQL; the tables are made by
- * share/kvcodable/fleet.sql) is shared by all the machines that open it by its
- * name. Reads come from memory, as everywhere. A thread of the library keeps
- * the connection and takes up what others write: pumping tells of it, and never
- * waits. What was seen last is kept in $XDG_CACHE_HOME/kvcodable, too: where
- * that is there, opening does not wait for the server, else for `timeout` at
- * most. While the server is away (KV_EVENT_DISCONNECTED) the values in memory
- * count; coalesced changes stay in memory, and are written, merged by path, when
- * it is back (KV_EVENT_RECONNECTED); what must be on the server when it returns
- * is KV_UNREACHABLE, or KV_OUTCOME_UNKNOWN where the answer to its commit was
- * lost: the next commit finds out, and nothing is made twice. A top-level key has
- * 1,000 bytes at most. There are no layers but those that the options name, and
- * no file. A forked child opens connections of its own, at its first pump, sync
- * or change. */
 
 /* A schema is the type of all that is read and written without one: gets, sets,
  * scalars, updates, transactions and watches do what they do with the type that
@@ -935,12 +893,11 @@ kv_status kv_store_open_file(kv_str path, const kv_store_options *options,
 
 /* Gives an array of strings, sorted: the names of the stores that
  * kv_store_open() finds with the engine, those of other programs among them;
- * none in memory, and none of a server. Folders that cannot be read are left
- * out. */
+ * none in memory. Folders that cannot be read are left out. */
 kv_status kv_store_names(kv_engine engine, kv_tree **names, kv_error **error);
 
 /* Gives the path of the file of the store `name`, which need not be there;
- * KV_ABSENT for one in memory or on a server. */
+ * KV_ABSENT for one in memory. */
 kv_status kv_store_path(kv_str name, kv_engine engine, kv_bytes *path,
                         kv_error **error);
 
@@ -1132,8 +1089,7 @@ kv_status kv_store_set_string(kv_store *store, const kv_step *path,
 
 /* ---- Layers: the first that has a value's top-level key wins */
 
-/* A layer of a store, from which a value comes. Layers are asked in the order
- * of these numbers, but for those of a fleet, whose comment says where. */
+/* A layer of a store. A get asks the layers in the order of these numbers. */
 typedef enum kv_layer {
   KV_LAYER_MANAGED = 0,     /* locked by the administrator */
   KV_LAYER_ARGUMENTS = 1,   /* of the command line */
@@ -1141,21 +1097,15 @@ typedef enum kv_layer {
   KV_LAYER_SUITE = 3,       /* an added suite, by its index */
   KV_LAYER_GLOBAL = 4,      /* the user's, shared by all programs */
   KV_LAYER_REGISTERED = 5,  /* registered defaults, the schema's among them */
-  KV_LAYER_SCHEMA = 6,      /* the defaults of the schema */
-  /* A store of a fleet, by its index: locked, behind the managed file; and below
-   * the suites. */
-  KV_LAYER_MANDATORY = 7,
-  KV_LAYER_RECOMMENDED = 8
+  KV_LAYER_SCHEMA = 6       /* the defaults of the schema */
 } kv_layer;
 
 /* Gives the dictionary of one layer by itself; an empty one where the store
- * does not have it. `suite`, the index of a suite or of a store of a fleet,
- * counts from 0. */
+ * does not have it. `suite`, the index of a suite, counts from 0. */
 kv_status kv_store_layer(const kv_store *store, kv_layer layer, size_t suite,
                          kv_tree **dictionary, kv_error **error);
 
-/* Sets `is_forced` to whether the administrator has set the key, in the managed
- * file or in a mandatory store of a fleet. */
+/* Sets `is_forced` to 1 if the managed file has the key, otherwise to 0. */
 kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
                              kv_error **error);
 
@@ -1163,16 +1113,8 @@ kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
 typedef struct kv_origin {
   size_t size;    /* sizeof(kv_origin) */
   kv_layer layer; /* that the value is read from */
-  size_t suite;   /* the index of a KV_LAYER_SUITE, _MANDATORY or _RECOMMENDED,
-                     else 0 */
+  size_t suite;   /* the index of a KV_LAYER_SUITE, else 0 */
   kv_bytes file;  /* the layer's file, which is given; empty without one */
-  kv_bytes store; /* the layer's store on a server, which is given, or empty */
-  /* The revision of that store in which the value's top-level key was set, and
-   * who set it, which is given; 0 and empty while the server is away, and for a
-   * change that waits to be written. The server is asked, for 2 seconds and
-   * `timeout` at most. */
-  int64_t revision;
-  kv_bytes author;
 } kv_origin;
 
 /* Tells which layer the value at the path is read from; KV_ABSENT where there is
@@ -1430,14 +1372,7 @@ typedef enum kv_event {
   KV_EVENT_GROUP_WRITABLE = 6, /* others may replace the store's files */
   KV_EVENT_CONFLICT = 7,       /* a change fitted no more and was dropped */
   KV_EVENT_UNREADABLE = 8,     /* a file became so: the memory's values count */
-  KV_EVENT_OVER_LIMIT = 9,     /* opened beyond max_bytes or max_nodes */
-  KV_EVENT_DISCONNECTED = 10,  /* the server is away: the memory counts */
-  KV_EVENT_RECONNECTED = 11,   /* it is back: what others wrote is taken up */
-  KV_EVENT_STALE = 12,         /* it knows less than was seen: all is loaded */
-  /* A revision of a store that is a layer does not fit the schema: the last one
-   * that did counts, until one comes that fits. Where there was none, the layer
-   * is empty. The message has the store, revision, path and what is wrong. */
-  KV_EVENT_REFUSED_REVISION = 13
+  KV_EVENT_OVER_LIMIT = 9      /* opened beyond max_bytes or max_nodes */
 } kv_event;
 
 /* Called with an event. `message` is borrowed for the time of the call.

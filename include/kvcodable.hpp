@@ -932,11 +932,8 @@ class transaction {
 //     std::printf("The administrator set it in %s\n", origin->file.c_str());
 struct origin {
   kv_layer layer;
-  size_t suite;          // the index of a suite or of a fleet's store, else 0
-  std::string file;      // empty for a layer without one
-  std::string store;     // on a server; empty elsewhere
-  int64_t revision = 0;  // 0 where the server does not say
-  std::string author;    // likewise, empty
+  size_t suite;      // the index of a suite, else 0
+  std::string file;  // empty for a layer without one
 };
 
 // A store of preferences. The head of this file has an example.
@@ -1024,9 +1021,7 @@ class store {
     if (status < 0) return detail::deliver<optional>(error(status, problem));
     if (status == KV_ABSENT) return detail::deliver<optional>(optional());
     return detail::deliver<optional>(
-        optional({found.layer, found.suite, detail::text(found.file),
-                  detail::text(found.store), found.revision,
-                  detail::text(found.author)}));
+        optional({found.layer, found.suite, detail::text(found.file)}));
   }
 
   // reset() removes the store's own value, so that a default shows again, and

@@ -52,10 +52,9 @@ int luaopen_kvcodable(struct lua_State *L);
  * "access_denied", or "read_only"; under any policy so do kv.publish, and
  * kv.wait, which no hook interrupts. Without files, no layer of a store is a
  * file that the script names (managed_file). */
-#define KV_LUA_NO_STORES 1u  /* no kv.open, open_file, stores and path */
-#define KV_LUA_NO_FILES 2u   /* no kv.read, write, open_file and types_from */
-#define KV_LUA_READ_ONLY 4u  /* every store is read-only; no kv.write */
-#define KV_LUA_NO_SERVERS 8u /* no store on a server; nor without files */
+#define KV_LUA_NO_STORES 1u /* no kv.open, open_file, stores and path */
+#define KV_LUA_NO_FILES 2u  /* no kv.read, write, open_file and types_from */
+#define KV_LUA_READ_ONLY 4u /* every store is read-only; no kv.write */
 #define KV_LUA_SANDBOX (KV_LUA_NO_STORES | KV_LUA_NO_FILES)
 
 /* Options of opening the module. Set all of it to 0 and `size` to its size.

@@ -61,12 +61,7 @@ local kv = {}
 ---@field format? "any"|"xml"|"binary"|"json" of a new file: by its name
 ---@field durability? "coalesced"|"immediate"|"manual"
 ---@field synchronous? "full"|"normal" of SQLite
----@field engine? "automatic"|"file"|"sqlite"|"memory"|"postgresql"
----@field server? string of "postgresql", such as "service=fleet"
----@field insecure? boolean trust any server
----@field poll_interval? number seconds between two questions for changes
----@field note? string what a server's history says of the changes
----@field fleet? kvcodable.Fleet stores on a server that are layers
+---@field engine? "automatic"|"file"|"sqlite"|"memory"
 ---@field on_corruption? "error"|"recover" about a damaged file
 ---@field max_bytes? integer of the store's file: 256 MB
 ---@field max_nodes? integer values and keys: 2^24
@@ -81,23 +76,6 @@ local kv = {}
 ---@field types? table<string, kvcodable.AnyType> what names in expressions mean
 ---@field schema? kvcodable.AnyType what the store's dictionary is: its values
 ---have these types without one at each call, and these defaults
-
----Stores on a server that are layers of a local one.
----
----```lua
----local store, problem = kv.open("com.example.gateway", { fleet = {
----  server = "service=fleet", mandatory = { "device-4711", "all" },
----  recommended = { "defaults" },
----} })
----assert(store or problem.code == "unreachable" or problem.code == "unsupported"
----  or problem.code == "misuse")
----```
----@class kvcodable.Fleet
----@field server string such as "service=fleet"
----@field mandatory? string[] stores whose keys are locked, the first first
----@field recommended? string[] stores that are searched after the suites
----@field insecure? boolean trust any server
----@field poll_interval? number seconds between two questions for changes
 
 ---```lua
 ---local options = { format = "json", depth = 8 }
@@ -359,10 +337,10 @@ function Store:watch(path, told, options) end
 ---@return kvcodable.Watch
 function Store:events(told) end
 
----@alias kvcodable.Layer "managed"|"arguments"|"application"|"suite"|"global"|"registered"|"schema"|"mandatory"|"recommended"
+---@alias kvcodable.Layer "managed"|"arguments"|"application"|"suite"|"global"|"registered"|"schema"
 
 ---@param name kvcodable.Layer
----@param index? integer of a suite or a fleet's store, from 1
+---@param index? integer of a suite, from 1
 ---@return table
 function Store:layer(name, index) end
 
@@ -386,10 +364,6 @@ function Store:file() end
 ---@field layer kvcodable.Layer that it is read from
 ---@field file? string the layer's file, where it has one and the host tells it
 ---@field suite? integer of a suite, from 1
----@field index? integer of a mandatory or recommended store, from 1
----@field store? string the layer's store on a server, where the host tells it
----@field revision? integer of that store, in which the key was set
----@field author? string who set it, where the server and the host tell it
 
 ---Where the value at a path comes from: nil where there is none, and for `{}`.
 ---A default of the schema is of "schema", also inside of what a file has.

@@ -26,7 +26,7 @@ c_format() {
     return 0
   fi
   clang-format --dry-run -Werror include/*.h include/*.hpp include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/src/*.c lua/src/*/*.[ch] \
-    lua/src/{module,state,steps,handle,errors,classes,options,compat}.h lua/examples/hosts/*.{c,cpp} lua/examples/fleet/*.c Tests/Support/*.c Tests/C/*.h Tests/C/*/*.[ch] Tests/C/*/*.cpp \
+    lua/src/{module,state,steps,handle,errors,classes,options,compat}.h lua/examples/hosts/*.{c,cpp} Tests/Support/*.c Tests/C/*.h Tests/C/*/*.[ch] Tests/C/*/*.cpp \
     Tests/{Fuzz,Packages/c}/*.c Tests/Stress/*.h Benchmarks/{c,lua}/*.c
 }
 

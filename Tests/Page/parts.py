@@ -31,14 +31,12 @@ def run(names):
     import controls
     import looks
     import meanwhile
-    import remote
     import security
     import typed
     parts = {
         "controls": controls.try_controls, "live": meanwhile.try_live, "conflicts": meanwhile.try_conflicts,
         "layers": meanwhile.try_layers, "typing": typed.try_typing, "looks": looks.try_looks, "keyboard": looks.try_keyboard,
         "security": security.try_security, "bounds": bounds.try_bounds, "speed": looks.try_speed, "terminal": security.try_terminal,
-        "server": remote.try_remote,
     }
     browser = Browser()
     try:

@@ -4,7 +4,7 @@
 # and of each the rows that ran, with their counts. Fails when one fails. Takes
 # about an hour on two cores.
 #
-#   run.sh [PART…]     parts: processes crowd store fleet scale tool generated thread address lua c package
+#   run.sh [PART…]     parts: processes crowd store tool generated thread address lua c package
 set -u
 cd "$(dirname "$0")/../.."
 mkdir -p build/stress
@@ -39,10 +39,6 @@ crowd() { make lib && swift build --build-tests && python3 Tests/crowd.py --seco
 store() {
   swift build --build-tests && python3 Tests/Stress/store.py --full
 }
-
-fleet() { tools/require.sh libpq5 postgresql pgbouncer && make lib tool && python3 Tests/fleet.py --full; }
-
-scale() { tools/require.sh libpq5 postgresql pgbouncer && make lib && Tests/Stress/fleet_scale.py; }
 
 tool() { make lib tool && python3 Tests/tool.py --seconds 60; }
 
@@ -116,7 +112,7 @@ c() {
 # A package that depends on a clone of this one by URL and tag.
 package() { python3 Tests/packages.py --tag; }
 
-for name in "${@:-processes crowd store fleet scale tool generated thread address lua c package}"; do
+for name in "${@:-processes crowd store tool generated thread address lua c package}"; do
   for one in $name; do part "$one"; done
 done
 printf '%s\n' "${summary[@]}"

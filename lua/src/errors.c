@@ -60,8 +60,6 @@ static const char *code_name(kv_status status) {
       return "invalid_name";
     case KV_OUTCOME_UNKNOWN:
       return "outcome_unknown";
-    case KV_UNREACHABLE:
-      return "unreachable";
   }
   return "unknown";
 }
@@ -401,9 +399,7 @@ int kvl_is_forbidden(lua_State *L, const kvl_state *state, uint32_t policy) {
   else
     kvl_push_failure(
         L, KV_ACCESS_DENIED, NULL, 0,
-        forbidden & KV_LUA_NO_SERVERS
-            ? "The host of this script allows no servers"
-        : forbidden & KV_LUA_NO_FILES
+        forbidden & KV_LUA_NO_FILES
             ? "The host of this script allows no files"
             : "The host of this script allows no opening of stores",
         NULL);

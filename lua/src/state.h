@@ -94,7 +94,7 @@ kvl_state *kvl_find_state(lua_State *L);
 void kvl_push_function(lua_State *L, lua_CFunction function);
 
 #define KVL_POLICIES \
-  (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY | KV_LUA_NO_SERVERS)
+  (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY)
 
 /* ---- Keeping: the state owns objects that a Lua error would lose */
 

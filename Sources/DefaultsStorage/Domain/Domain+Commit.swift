@@ -7,7 +7,7 @@ extension Domain {
     func flush(until deadline: Deadline) throws(DefaultsError) {
         // Inside a transaction, its commit writes.
         if lock.withLock({ (delta.isEmpty && committing == nil && !owesWriting) || isInTransaction }) { return }
-        try beginOrDoubt(until: deadline)
+        try begin(until: deadline)
         do throws(DefaultsError) {
             try commit(nil)
         } catch {
@@ -15,19 +15,6 @@ extension Domain {
             throw error
         }
         end()
-    }
-
-    /// As long as it is not known whether a commit to a server has happened, or another thread waits for the answer,
-    /// one that cannot be asked leaves that unknown.
-    private func beginOrDoubt(until deadline: Deadline) throws(DefaultsError) {
-        do throws(DefaultsError) {
-            try begin(until: deadline)
-        } catch {
-            guard flusher !== Flusher.shared, error.code == .unreachable || error.code == .timedOut,
-                lock.withLock({ isInDoubt || committing?.isEmpty == false })
-            else { throw error }
-            throw error.leavingOutcomeUnknown
-        }
     }
 
     /// Looks whether others changed the file, and takes up their changes.
@@ -53,7 +40,6 @@ extension Domain {
             engine.recovers = recovers
             engine.limits = limits
             engine.settleTime = settleTime
-            (engine as? PostgreSQLEngine)?.note = note
         }
         defer {
             let (unreadable, damaged) = (engine.unreadable, engine.damagedKeys)
@@ -90,7 +76,6 @@ extension Domain {
     private func takeWriterLock(until deadline: Deadline) throws(DefaultsError) {
         if writerLock.isHeldByThisThread { throw inTransaction }
         guard writerLock.acquire(until: deadline) else {
-            if let absence = engine.absence { throw absence }
             throw DefaultsError(.timedOut, "Another thread kept the store locked", file: file)
         }
     }
@@ -188,8 +173,6 @@ extension Domain {
             committingGrowth = FileSize()
             damagedKeys = damaged
             rules.format = engine.format
-            revision = engine.revision
-            returns = engine.returns
             switch outcome {
             case .document(let document):
                 base = document
@@ -292,7 +275,7 @@ extension Domain {
             return !isScheduled
         }
         guard isNew else { return }
-        if ending == .failed { flusher.scheduleRetry(self) } else { flusher.schedule(self) }
+        if ending == .failed { Flusher.shared.scheduleRetry(self) } else { Flusher.shared.schedule(self) }
     }
 
     /// Takes up the state that the engine found, and makes the changes that wait for their flush again over it. The
@@ -301,8 +284,6 @@ extension Domain {
         let differences = differences(state)
         try lock.withLock { () throws(DefaultsError) in
             refusal = engine.refusal
-            revision = engine.revision
-            returns = engine.returns
             rules.format = engine.format
             switch state {
             case .unchanged: return

@@ -118,7 +118,7 @@ extension Domain {
             return nil
         }
         guard let mustSchedule else { return isLate ? nil : false }
-        if mustSchedule { flusher.schedule(self) }
+        if mustSchedule { Flusher.shared.schedule(self) }
         return true
     }
 

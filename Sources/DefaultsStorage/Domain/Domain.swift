@@ -28,10 +28,6 @@ final class Domain: @unchecked Sendable {
     /// Changed in a child process alone, while that is being made.
     private(set) var engine: any StorageEngine
     let file: String?
-    /// The one that writes coalesced changes.
-    let flusher: Flusher
-    /// The longest that its work takes for a server.
-    let patience: Duration
     let lock = Lock()
     let writerLock = WriterLock()
 
@@ -60,17 +56,11 @@ final class Domain: @unchecked Sendable {
     var settleTime: Duration
     /// The widest limits of all handles: no handle keeps a value set by another from being written.
     private(set) var limits: StoreLimits
-    /// The note on commits in a server's history: that of the handle that was opened last.
-    private(set) var note: String?
     /// The error of the last look at the file, where that could not be read; it was told as an event.
     var unreadable: DefaultsError?
     var refusal: DefaultsError? { didSet { isRefusing = refusal != nil } }
     /// Whether there is one, for each change to look at: the Optional error is copied field by field.
     private var isRefusing = false
-    /// The revision that the engine saw last; nil where it counts none.
-    var revision: Int64?
-    /// How often that went back.
-    var returns = 0
     /// The keys whose values cannot be read (``StorageEngine/damagedKeys``).
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
     /// Those of all handles.
@@ -79,19 +69,15 @@ final class Domain: @unchecked Sendable {
     var inbox = EventInbox()
     var open: OpenTransaction?
     var isLoaded = false
-    /// Of the flusher.
-    var attempts = FlushAttempts()
 
     // Guarded by `writerLock`.
     /// Whether the process was forked and has not looked at the file since.
     var hasForked = false
 
     /// A domain that knows nothing of its file until ``load(until:)``.
-    init(_ engine: any StorageEngine, file: String?, flusher: Flusher = .shared, patience: Duration = .seconds(10)) {
+    init(_ engine: any StorageEngine, file: String?) {
         self.engine = engine
         self.file = file
-        self.flusher = flusher
-        self.patience = patience
         rules = ValueRules(engine)
         recovers = engine.recovers
         settleTime = engine.settleTime
@@ -103,8 +89,6 @@ final class Domain: @unchecked Sendable {
         if rowFormat != nil { Flusher.shared.attendExit() }
     }
 
-    deinit { _ = keepForAway() }
-
     /// In a child process: goes on with another engine on the same file, and leaves the one that a thread of the parent
     /// was using as it is, for ever: no part of it can be relied on, not even to let go of it.
     func replaceEngine() {
@@ -115,9 +99,8 @@ final class Domain: @unchecked Sendable {
     }
 
     /// Takes up the options of a handle that is opened on the domain.
-    func extend(limits: StoreLimits, recovers: Bool, settleTime: Duration, note: String? = nil) {
+    func extend(limits: StoreLimits, recovers: Bool, settleTime: Duration) {
         lock.withLock {
-            self.note = note
             self.limits = self.limits.union(limits)
             self.settleTime = max(self.settleTime, settleTime)
             if recovers { self.recovers = true }
@@ -250,7 +233,7 @@ extension Domain {
             if !quotas.isEmpty { noteQuotas(key, [], charges) }
             return noteChange(of: key)
         }
-        if mustSchedule == true { flusher.schedule(self) }
+        if mustSchedule == true { Flusher.shared.schedule(self) }
         return mustSchedule != nil
     }
 
@@ -277,7 +260,7 @@ extension Domain {
                 if !quotas.isEmpty { noteQuotas(key, []) }
                 return (true, noteChange(of: key))
             }
-            if mustSchedule { flusher.schedule(self) }
+            if mustSchedule { Flusher.shared.schedule(self) }
             return isThere
         }
     }

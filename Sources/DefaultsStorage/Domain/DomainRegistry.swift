@@ -15,8 +15,6 @@ final class DomainRegistry: @unchecked Sendable {
         /// In UTF-8: Swift takes strings for equal whose bytes, and so files, are not.
         var name: [UInt8]
         var isReadOnly: Bool
-        /// The server that the store is on; nil for a file.
-        var server: ServerAddress?
     }
 
     private struct Entry {
@@ -27,8 +25,6 @@ final class DomainRegistry: @unchecked Sendable {
     private var entries: [Key: Entry] = [:]
     private var memories: [Entry] = []
     private var hasForkHandlers = false
-    /// Whether the process has ever had a store on a server: nothing of servers is touched by a fork before that.
-    private var hasServers = false
 
     /// The domain of `key`, made by `make` unless there is one. The caller loads it, which may take long, or finds it
     /// loaded.
@@ -62,9 +58,6 @@ final class DomainRegistry: @unchecked Sendable {
             memories.append(Entry(domain: domain))
         }
     }
-
-    /// Has forks attend to servers from now on.
-    func attendServers() { lock.withLock { hasServers = true } }
 
     private var all: [Domain] { entries.values.compactMap(\.domain) + memories.compactMap(\.domain) }
 
@@ -105,7 +98,6 @@ final class DomainRegistry: @unchecked Sendable {
     /// a longer step, such as waiting for another process's lock. The child begins anew with those.
     private func prepareFork() {
         lock.lock()
-        if hasServers { PostgreSQLServer.pauseConnecting() }
         let deadline = Deadline.after(.milliseconds(500))
         for domain in all {
             let pause = pause(domain, until: deadline)
@@ -113,7 +105,6 @@ final class DomainRegistry: @unchecked Sendable {
             domain.lock.lock()
             paused.append((domain, pause))
         }
-        if hasServers { PostgreSQLServer.prepareFork() }
         Flusher.shared.lock.lock()
         WatchList.lock.lock()
         OpenLocks.shared.lock.lock()
@@ -136,7 +127,6 @@ final class DomainRegistry: @unchecked Sendable {
         OpenLocks.shared.lock.unlock()
         WatchList.lock.unlock()
         Flusher.shared.lock.unlock()
-        if hasServers { PostgreSQLServer.resumeParent() }
         for (domain, pause) in paused {
             domain.lock.unlock()
             if pause == .held { domain.writerLock.release() }
@@ -148,7 +138,6 @@ final class DomainRegistry: @unchecked Sendable {
     private func resumeChild() {
         WatchList.lock.resetAfterFork()
         Flusher.shared.resetAfterFork()
-        if hasServers { PostgreSQLServer.resumeChild() }
         OpenLocks.shared.resetAfterFork()
         for (domain, pause) in paused {
             domain.lock.resetAfterFork()

@@ -2,15 +2,11 @@ internal import Glibc
 internal import PropertyLists
 
 /// Writes coalesced changes, at most 100 milliseconds after they were made, on one plain thread that is started by the
-/// first of them; and the rest of them at the program's exit. The stores of a server have a flusher of their own, so
-/// that those in files never wait for a network.
+/// first of them; and the rest of them at the program's exit.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`.
 final class Flusher: @unchecked Sendable {
-    static let shared = Flusher(turn: .milliseconds(2), isRemote: false)
-
-    /// One for the stores of a server.
-    static func remote() -> Flusher { Flusher(turn: .seconds(2), isRemote: true) }
+    static let shared = Flusher()
 
     private struct Task {
         let domain: Domain
@@ -30,16 +26,8 @@ final class Flusher: @unchecked Sendable {
     /// The domain that the thread writes now: at exit it is waited for.
     private var current: Domain?
 
-    /// The longest that one store's lock is waited for while others wait for their turn.
-    private let turn: Duration
-    /// Whether its stores are on a server, which may be away for long.
-    private let isRemote: Bool
-
-    private init(turn: Duration, isRemote: Bool) {
-        self.turn = turn
-        self.isRemote = isRemote
-    }
-
+    /// The maximum wait for one store's lock while other stores wait for their turn.
+    private static let turn = Duration.milliseconds(2)
     private static let delay = Duration.milliseconds(90)
     private static let retryDelay = Duration.seconds(1)
     private static let patience = Duration.seconds(10)
@@ -52,7 +40,7 @@ final class Flusher: @unchecked Sendable {
     func schedule(_ domain: Domain) {
         if lock.withLock({ isLeaving }) { return leave(domain) }
         if schedule(domain, after: Self.delay) { return }
-        if let error = flush(domain, until: .after(turn)) {
+        if let error = flush(domain, until: .after(Self.turn)) {
             tell(error, domain)
             // The next change tries again.
             domain.lock.withLock { domain.isScheduled = false }
@@ -63,16 +51,7 @@ final class Flusher: @unchecked Sendable {
 
     /// Has the domain written in a while, after a flush that failed.
     func scheduleRetry(_ domain: Domain) {
-        _ = schedule(domain, after: isRemote ? domain.lock.withLock { domain.attempts.delay } : Self.retryDelay)
-    }
-
-    /// Has a domain that waits to be tried again written at once.
-    func hurry(_ domain: Domain) {
-        lock.withLock {
-            guard let index = tasks.firstIndex(where: { $0.domain === domain }) else { return }
-            tasks[index].due = .after(.zero)
-            awake.signal()
-        }
+        _ = schedule(domain, after: Self.retryDelay)
     }
 
     /// - Returns: whether there is a thread that will write it.
@@ -98,7 +77,7 @@ final class Flusher: @unchecked Sendable {
     private func handleExit() {
         guard !hasExitHandler else { return }
         hasExitHandler = true
-        if isRemote { Flusher.shared.attendExit() } else { atexit { Flusher.shared.leave() } }
+        atexit { Flusher.shared.leave() }
     }
 
     private func start() {
@@ -108,27 +87,18 @@ final class Flusher: @unchecked Sendable {
     private func run() {
         while true {
             let task = next()
-            let error = flushInTurn(task.domain)
-            let isNews = task.domain.lock.withLock { task.domain.attempts.note(error) }
-            if let error { keep(task, after: error, isNews: isNews) }
+            if let error = flush(task.domain, until: .after(Self.turn)) { keep(task, after: error) }
             // Only now: until it is written, the exit finds the domain here or among the tasks.
             lock.withLock { current = nil }
         }
     }
 
-    /// Of a server that is away nothing is asked: when it is back, ``hurry(_:)`` is called.
-    private func flushInTurn(_ domain: Domain) -> DefaultsError? {
-        if isRemote, let absence = domain.engine.absence { return absence }
-        return flush(domain, until: .after(min(turn, domain.patience)))
-    }
-
-    private func keep(_ task: Task, after error: DefaultsError, isNews: Bool) {
+    private func keep(_ task: Task, after error: DefaultsError) {
         let patience = task.patience ?? .after(Self.patience)
         if error.code == .timedOut, !patience.hasPassed {
             tryAgain(Task(domain: task.domain, due: .after(Self.pause), patience: patience))
         } else {
-            // A server may be away for long: that is told once.
-            if isNews || !isRemote { tell(error, task.domain) }
+            tell(error, task.domain)
             retry(task.domain)
         }
     }
@@ -181,7 +151,6 @@ final class Flusher: @unchecked Sendable {
     }
 
     private func leave() {
-        PostgreSQLServer.leaveAll()
         flushAtExit()
         for domain in DomainRegistry.shared.openDomains {
             domain.keepUnsaved()
@@ -217,23 +186,5 @@ final class Flusher: @unchecked Sendable {
         tasks = []
         current = nil
         hasThread = false
-    }
-}
-
-/// The attempts to write a store's changes that failed one after the other.
-struct FlushAttempts {
-    private var count = 0
-    private var last: DefaultsError.Code?
-
-    /// The time until the next attempt, longer with each, and other for each machine.
-    fileprivate var delay: Duration {
-        min(.milliseconds(100 << min(count, 9)), .seconds(30)) * Double.random(in: 0.5...1)
-    }
-
-    /// Notes the outcome of an attempt; says whether it is another error than that of the last.
-    mutating func note(_ error: DefaultsError?) -> Bool {
-        defer { last = error?.code }
-        count = error == nil ? 0 : count + 1
-        return error?.code != last
     }
 }

@@ -37,12 +37,6 @@ protocol StorageEngine: AnyObject, Sendable {
     var isReadOnly: Bool { get }
     /// The reason why nothing can be written; nil where writing is possible.
     var refusal: DefaultsError? { get }
-    /// The error of a server that is away, as far as is known; nil where it is there, and for a file. Of every thread.
-    var absence: DefaultsError? { get }
-    /// The revision that was read or written last; nil where none are counted.
-    var revision: Int64? { get }
-    /// How often it was found to have gone back to an earlier revision.
-    var returns: Int { get }
     /// Called with the events, which happen apart from the program's calls.
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
     /// Whether a damaged file is put aside for a good copy. Otherwise it is an error and stays where it is.
@@ -112,9 +106,6 @@ extension StorageEngine {
     var unreadable: DefaultsError? { nil }
     var rowFormat: PropertyListFormat? { nil }
     var longestKey: Int? { nil }
-    var absence: DefaultsError? { nil }
-    var revision: Int64? { nil }
-    var returns: Int { 0 }
     var isBackedUp: Bool { true }
 
     var synchronization: DefaultsSynchronization {
@@ -157,18 +148,6 @@ public enum DefaultsEvent: Sendable, Hashable {
     case groupWritableFolder(String)
     /// A change by path no longer fitted the values that another process had written, and was dropped.
     case conflict(DefaultsError)
-    /// The server of the store cannot be reached: the store goes on with the values in memory, and tries again, after
-    /// 0.1 to 30 seconds each time. Told once, until ``reconnected``.
-    case disconnected(DefaultsError)
-    /// The server can be reached again: changes of others are taken up, and waiting ones are written.
-    case reconnected
-    /// The server no longer knows the revision `from` that was seen, as after a restored backup: all values were taken
-    /// anew, as of revision `to`. Changes that were seen, or made, since the server's may be gone.
-    case stale(from: Int64, to: Int64)
-    /// A revision of a fleet's store, which is one of the handle's layers, does not fit the handle's schema: the last
-    /// one that did counts, until one comes that fits again; where there was none, the layer is empty. The error has
-    /// the fault, and its path. Told once for each revision, of the first value that does not fit.
-    case refusedRevision(store: String, revision: Int64, DefaultsError)
 }
 
 /// The document that replaced a damaged file.

@@ -17,7 +17,7 @@ public struct DefaultsError: Error, Sendable, Hashable {
     ///
     /// ```swift
     /// func mayTryAgain(_ error: DefaultsError) -> Bool {
-    ///     [DefaultsError.Code.timedOut, .unreachable, .conflict].contains(error.code)
+    ///     [DefaultsError.Code.timedOut, .conflict].contains(error.code)
     /// }
     /// ```
     public enum Code: Sendable, Hashable {
@@ -51,10 +51,7 @@ public struct DefaultsError: Error, Sendable, Hashable {
         /// before repeating the call. What is stored counts: the store takes up the outcome as soon as it can be told,
         /// and writes nothing before that.
         case outcomeUnknown
-        /// The store's server cannot be reached, or did not answer in time. Nothing of the call is stored.
-        case unreachable
-        /// Every user may write to the folder, a symbolic link is not to be trusted, or a server elsewhere would not
-        /// have to prove who it is.
+        /// Every user may write to the folder, or a symbolic link is not to be trusted.
         case unsafeLocation
         /// Another process or thread kept the store locked for longer than the deadline.
         case timedOut
@@ -84,11 +81,8 @@ public struct DefaultsError: Error, Sendable, Hashable {
     public var location: PropertyListError.Location?
     /// The system's error number, when a system call failed.
     public var errno: Int32?
-    /// The end of the message, for readers that may know where the store is kept: a server's own message, or one of
-    /// SQLite's with a path.
+    /// The end of the message, for readers that may know where the store is kept: a message of SQLite's with a path.
     var confidential = ""
-    /// Whether it passes by itself: a server has no room for one more connection now, or is about to start.
-    var isPassing = false
     private var schemaError: SchemaErrorBox?
 
     /// The schema's own error, where ``code`` is ``Code/typeMismatch``.

@@ -25,7 +25,7 @@ public final class DefaultsSchema: Sendable {
     /// - Parameter rule: given a key and the value that it would have, throws to refuse it. A ``DefaultsSchemaError``
     ///   is reported as ``DefaultsError/Code/typeMismatch``, a ``DefaultsError`` as it is, a `PropertyListError` under
     ///   its own kind, any other error as ``DefaultsError/Code/refused``. Called on the thread that makes the change,
-    ///   and for the layers of a fleet on a thread of the library, too; must not use the store.
+    ///   and must not use the store.
     public init(_ rule: @escaping @Sendable (_ key: String, _ value: PropertyList) throws -> Void) {
         self.rule = rule
         types = nil

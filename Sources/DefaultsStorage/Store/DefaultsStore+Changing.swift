@@ -222,11 +222,9 @@ extension DefaultsStore {
             return (domain.rules, domain.isMigrating)
         }
         if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: location(), file: file) }
-        if try layers.isForced(key) {
-            let isInFile = layers.mandatory.isEmpty || layers.managed?.stored(key) != nil
+        if layers.isForced(key) {
             throw DefaultsError(
-                .forced, "The administrator has set this key", at: location(),
-                file: isInFile ? layers.managed?.file ?? file : nil)
+                .forced, "The administrator has set this key", at: location(), file: layers.managed?.file ?? file)
         }
         if let value {
             try rules.check(ownKey: key, at: [.key(utf8: key)])

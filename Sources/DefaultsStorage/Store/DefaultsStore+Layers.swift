@@ -22,12 +22,6 @@ public enum DefaultsLayer: Sendable, Hashable {
     case registered
     /// The defaults of the schema's type.
     case schema
-    /// A store of a fleet whose keys are locked, by its index in ``DefaultsStore/Options/Fleet/mandatory``. It comes
-    /// behind the administrator's file.
-    case mandatory(Int)
-    /// A store of a fleet with defaults, by its index in ``DefaultsStore/Options/Fleet/recommended``. It comes behind
-    /// the suites.
-    case recommended(Int)
 }
 
 extension DefaultsStore {
@@ -43,22 +37,13 @@ extension DefaultsStore {
         case .global: return try layers.global?.snapshot() ?? emptyDictionary
         case .registered: return domain.lock.withLock { state.registered }
         case .schema: return schemaDefaults
-        case .mandatory(let index): return try Self.dictionary(layers.mandatory, index)
-        case .recommended(let index): return try Self.dictionary(layers.recommended, index)
         }
     }
 
-    private static func dictionary(_ layers: [FleetLayer], _ index: Int) throws(DefaultsError) -> PropertyList {
-        layers.indices.contains(index) ? try layers[index].snapshot() : emptyDictionary
-    }
-
-    /// Whether the administrator has set the key, in a file or in a mandatory store of a fleet, so that it cannot be
-    /// changed.
+    /// True if the administrator has set the key, so that programs cannot change it.
     public func isForced(_ key: String) throws(DefaultsError) -> Bool {
         try checkOpen()
-        return try key.withBytes { bytes throws(DefaultsError) in
-            try layers.isForced(bytes.bindMemory(to: UInt8.self))
-        }
+        return key.withBytes { layers.isForced($0.bindMemory(to: UInt8.self)) }
     }
 
     /// The arguments layer of a command line, as UserDefaults reads it: `-key value` pairs, in which a value that is

@@ -10,11 +10,10 @@ extension DefaultsStore {
     /// The folders are made, with access for their owner alone, unless the handle is read-only.
     public static func open(_ name: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
         let name = try StoreName(name)
-        if options.engine == .postgreSQL { return try openOnServer(name, options) }
-        guard let suffix = options.engine.suffix else { return try openMemory(options, of: name.text) }
+        guard let suffix = options.engine.suffix else { return try openMemory(options) }
         let folder = try configurationFolder()
         if !options.isReadOnly, let inner = name.folders(in: folder).last { try makeFolder(inner) }
-        var layers = try baseLayers(options, of: name.text)
+        var layers = try baseLayers(options)
         if options.managedFile == nil {
             let managed = name.file(in: managedFolder, ".plist")
             for path in name.folders(in: managedFolder) + [managed] {
@@ -32,12 +31,8 @@ extension DefaultsStore {
     ///
     /// The global domain and the usual managed file belong to names: they are not searched.
     public static func open(path: String, options: Options = Options()) throws(DefaultsError) -> DefaultsStore {
-        if options.engine == .memory { return try openMemory(options, of: path) }
-        guard options.engine != .postgreSQL else {
-            throw DefaultsError(.misuse, "A store on a server is opened by its name, found a file", file: path)
-        }
-        let program = path.split(separator: "/").last.map(String.init) ?? path
-        return try open(file: path, try baseLayers(options, of: program), options)
+        if options.engine == .memory { return try openMemory(options) }
+        return try open(file: path, try baseLayers(options), options)
     }
 
     /// The folder of the administrator's locked keys, with a file for each store's name, in the same folders.
@@ -61,13 +56,7 @@ extension DefaultsStore {
     private static func open(
         file: String, _ layers: SearchLayers, _ options: Options
     ) throws(DefaultsError) -> DefaultsStore {
-        try open(try domain(of: file, options), layers, options)
-    }
-
-    private static func open(
-        _ domain: Domain, _ layers: SearchLayers, _ options: Options
-    ) throws(DefaultsError) -> DefaultsStore {
-        let store = try DefaultsStore(domain, layers, options)
+        let store = try DefaultsStore(try domain(of: file, options), layers, options)
         do throws(DefaultsError) {
             try store.migrate(options.migrations)
         } catch {
@@ -77,48 +66,12 @@ extension DefaultsStore {
         return store
     }
 
-    private static func openMemory(
-        _ options: Options, of program: String
-    ) throws(DefaultsError) -> DefaultsStore {
+    private static func openMemory(_ options: Options) throws(DefaultsError) -> DefaultsStore {
         let domain = Domain(MemoryEngine(format: options.format ?? .xml), file: nil)
         DomainRegistry.shared.add(domain)
-        let store = try DefaultsStore(domain, try baseLayers(options, of: program), options)
+        let store = try DefaultsStore(domain, try baseLayers(options), options)
         try store.migrate(options.migrations)
         return store
-    }
-
-    /// Opens the store of a name on a server. It has no layers of files but those that the options name.
-    private static func openOnServer(_ name: StoreName, _ options: Options) throws(DefaultsError) -> DefaultsStore {
-        guard let text = options.server else {
-            throw DefaultsError(.misuse, expected: "a server, such as \"service=fleet\"", found: "none")
-        }
-        let address = try ServerAddress(text, isInsecure: options.isInsecure, pollInterval: options.pollInterval)
-        let domain = try serverDomain(name, address, options, until: .after(options.timeout))
-        let layers = try baseLayers(options, of: name.text)
-        PostgreSQLServer.at(address).wake()
-        return try open(domain, layers, options)
-    }
-
-    private static func serverDomain(
-        _ name: StoreName, _ address: ServerAddress, _ options: Options, until deadline: Deadline
-    ) throws(DefaultsError) -> Domain {
-        guard options.note?.utf8.contains(0) != true else {
-            throw DefaultsError(.misuse, "Expected a note without NUL: the server's texts hold none")
-        }
-        let server = PostgreSQLServer.at(address)
-        let key = DomainRegistry.Key(
-            device: 0, inode: 0, name: Array(name.text.utf8), isReadOnly: options.isReadOnly, server: address)
-        let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
-            let engine = PostgreSQLEngine(
-                server, name.text, format: options.format ?? .xml, isReadOnly: options.isReadOnly,
-                timeout: options.timeout, limits: options.limits)
-            return Domain(engine, file: nil, flusher: server.flusher, patience: options.timeout)
-        }
-        server.attend(domain, name.text)
-        domain.extend(
-            limits: options.limits, recovers: false, settleTime: options.settleTime, note: options.note)
-        try domain.load(until: deadline)
-        return domain
     }
 
     // MARK: - Domains
@@ -168,18 +121,10 @@ extension DefaultsStore {
             folder, format: format, isReadOnly: options.isReadOnly, limits: options.limits)
     }
 
-    private static func baseLayers(_ options: Options, of program: String) throws(DefaultsError) -> SearchLayers {
+    private static func baseLayers(_ options: Options) throws(DefaultsError) -> SearchLayers {
         var layers = SearchLayers()
         if let arguments = options.arguments { layers.arguments = try dictionary(arguments, "arguments") }
         if let managed = options.managedFile { layers.managed = try readOnlyDomain(managed) }
-        if let fleet = options.fleet {
-            let deadline = Deadline.after(options.timeout)
-            layers.mandatory = try fleetLayers(fleet.mandatory, fleet, options, of: program, until: deadline)
-            layers.recommended = try fleetLayers(
-                fleet.recommended, fleet, options, of: program, until: deadline)
-            // Once all are read: their reports wake the server's thread, which takes their connection to listen.
-            for layer in layers.mandatory + layers.recommended { _ = try layer.snapshot() }
-        }
         if !options.suites.isEmpty {
             let folder = try configurationFolder()
             for suite in options.suites {
@@ -188,21 +133,6 @@ extension DefaultsStore {
             }
         }
         return layers
-    }
-
-    private static func fleetLayers(
-        _ names: [String], _ fleet: Options.Fleet, _ options: Options, of program: String, until deadline: Deadline
-    ) throws(DefaultsError) -> [FleetLayer] {
-        let address = try ServerAddress(
-            fleet.server, isInsecure: fleet.isInsecure, pollInterval: fleet.pollInterval)
-        var own = Options()
-        own.isReadOnly = true
-        own.timeout = options.timeout
-        defer { PostgreSQLServer.at(address).wake() }
-        return try names.map { name throws(DefaultsError) in
-            let domain = try serverDomain(try StoreName(name), address, own, until: deadline)
-            return FleetLayer(domain, name, options.schema, of: program)
-        }
     }
 
     /// The domain of a file that is only read; nil when its folder does not exist.

@@ -26,15 +26,10 @@ extension DefaultsStore {
             /// A SQLite database, whatever its name; opening fails with ``DefaultsError/Code/unavailable`` where the
             /// system has no SQLite.
             case sqlite
-            /// The tables of a PostgreSQL server, which many machines share: ``DefaultsStore/Options/server`` names it.
-            /// Opening fails with ``DefaultsError/Code/unavailable`` where the system has no libpq.
-            case postgreSQL
             /// Nowhere: for tests and scratch. No file is read or written, and no other handle sees the values.
             case memory
         }
 
-        /// The stores of a fleet that are layers of this one; nil for none.
-        public var fleet: Fleet?
         /// The treatment of a damaged file.
         ///
         /// ```swift
@@ -50,40 +45,6 @@ extension DefaultsStore {
             /// backup; a database that is found damaged when it is opened gives way to a new one with the rows that can
             /// be read. Where there is neither, and for a handle that only reads, it is an error all the same.
             case recover
-        }
-
-        /// Stores on a server that are layers of a local store: values that its administrators lock for many machines,
-        /// and defaults that they give below a machine's own values.
-        ///
-        /// ```swift
-        /// options.fleet = DefaultsStore.Options.Fleet(
-        ///     server: "service=fleet", mandatory: ["device-4711", "all"], recommended: ["defaults"])
-        /// let store = try DefaultsStore.open("com.acme.gateway", options: options)
-        /// print(try store.isForced("limits"))  // whether one of the mandatory stores has the key
-        /// ```
-        ///
-        /// Layers are read from memory, and followed by a thread of the library. The values seen last are kept on
-        /// the machine: where they are there, opening does not wait for the server. Under a schema a layer goes from
-        /// one revision that fits to the next; see ``DefaultsEvent/refusedRevision(store:revision:_:)``.
-        public struct Fleet: Sendable, Hashable {
-            /// The server, as in ``DefaultsStore/Options/server``.
-            public var server: String
-            /// Names of stores whose keys are locked as those of the administrator's file; the first that has a key
-            /// counts.
-            public var mandatory: [String]
-            /// Names of stores that are searched after the suites, in this order.
-            public var recommended: [String]
-            /// As ``DefaultsStore/Options/isInsecure``.
-            public var isInsecure = false
-            /// As ``DefaultsStore/Options/pollInterval``.
-            public var pollInterval: Duration?
-
-            /// A fleet's server, and the stores there that are layers.
-            public init(server: String, mandatory: [String] = [], recommended: [String] = []) {
-                self.server = server
-                self.mandatory = mandatory
-                self.recommended = recommended
-            }
         }
 
         /// The program's check of a change, given the path that is set and the new value, nil for a removal.
@@ -113,21 +74,6 @@ extension DefaultsStore {
         public var durability = DefaultsDurability.coalesced
         /// The engine that keeps the file.
         public var engine = Engine.automatic
-        /// The server of ``Engine/postgreSQL``, as libpq's connection text: `service=fleet` is the best, since it
-        /// leaves the rest to the administrator's service file. It must not have a password in it: a service file,
-        /// `.pgpass`, PGPASSWORD and client certificates are libpq's.
-        ///
-        /// A server on another machine has to prove who it is: `sslmode=verify-full`, in the text or the service file.
-        public var server: String?
-        /// Whether a server elsewhere is trusted without a certificate: for networks of which nothing else is to be
-        /// feared.
-        public var isInsecure = false
-        /// How often the server is asked for changes; nil to be told of them, and to ask every five seconds where a
-        /// pooler stands between that keeps the server's notifications to itself.
-        public var pollInterval: Duration?
-        /// The note on the changes in the history of a store on a server, such as the reason for them; of several open
-        /// handles on a store that of the one that was opened last. See ``DefaultsFleet/history(of:latest:)``.
-        public var note: String?
         /// How far a commit of the SQLite engine is on disk when it returns. Once a handle on the file asked for
         /// ``DefaultsSynchronization/full``, it holds for the process's others, too.
         public var synchronization = DefaultsSynchronization.full

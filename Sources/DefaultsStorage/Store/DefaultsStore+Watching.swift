@@ -162,11 +162,6 @@ extension DefaultsStore {
             events += drained.events
             keys.formUnion(drained.keys)
         }
-        for layer in layers.fleet {
-            let drained = try layer.drain()
-            events += drained.events
-            if drained.isEverything { keys.insertEverything() }
-        }
         return (events, keys)
     }
 

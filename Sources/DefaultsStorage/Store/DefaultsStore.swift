@@ -306,8 +306,7 @@ extension DefaultsStore {
         try refresh()
     }
 
-    /// Takes up the changes of other processes, in every layer; those of a fleet come by themselves, and are not waited
-    /// for.
+    /// Loads the changes of other processes, in every layer.
     public func refresh() throws(DefaultsError) {
         try checkOpen()
         try refresh(until: deadline)
@@ -315,9 +314,7 @@ extension DefaultsStore {
 
     func refresh(until deadline: Deadline) throws(DefaultsError) {
         var failure: DefaultsError?
-        // The server's thread follows those of a fleet, and no call waits for it: this only makes sure that it runs.
-        for layer in layers.fleet { try? layer.domain.refresh(until: .after(.zero)) }
-        for domain in [domain] + layers.files {
+        for domain in [domain] + layers.domains {
             do throws(DefaultsError) {
                 try domain.refresh(until: deadline)
             } catch {
@@ -351,7 +348,7 @@ extension DefaultsStore {
         do throws(DefaultsError) {
             try domain.flush(until: deadline)
         } catch {
-            domain.flusher.retry(domain)
+            Flusher.shared.retry(domain)
             throw error
         }
     }

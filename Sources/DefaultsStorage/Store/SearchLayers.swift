@@ -6,25 +6,14 @@ struct SearchLayers: Sendable {
     var managed: Domain?
     /// The volatile layer of the program's arguments.
     var arguments: PropertyList?
-    /// Stores of a fleet whose keys are locked as the administrator's are, and those below the suites.
-    var mandatory: [FleetLayer] = []
-    var recommended: [FleetLayer] = []
     var suites: [Domain] = []
     var global: Domain?
 
-    var fleet: [FleetLayer] { mandatory + recommended }
-
-    /// The layers that are files.
-    var files: [Domain] { [managed, global].compactMap { $0 } + suites }
-
-    var domains: [Domain] { files + fleet.map(\.domain) }
+    var domains: [Domain] { [managed, global].compactMap { $0 } + suites }
 
     /// The value of `key` in the layers above the application's domain.
     func upper(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
         if let value = managed?.stored(key) { return value }
-        for layer in mandatory {
-            if let value = try layer.value(key) { return value }
-        }
         return arguments?[utf8: key]
     }
 
@@ -33,25 +22,15 @@ struct SearchLayers: Sendable {
         for suite in suites {
             if let value = try suite.value(key) { return value }
         }
-        for layer in recommended {
-            if let value = try layer.value(key) { return value }
-        }
         return try global?.value(key)
     }
 
-    func isForced(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
-        if managed?.stored(key) != nil { return true }
-        for layer in mandatory {
-            if try layer.contains(key) { return true }
-        }
-        return false
-    }
+    func isForced(_ key: UnsafeBufferPointer<UInt8>) -> Bool { managed?.stored(key) != nil }
 
     /// The dictionaries below the application's domain; later ones win.
     func lowerDictionaries() throws(DefaultsError) -> [PropertyList] {
         var result: [PropertyList] = []
         if let global { result.append(try global.snapshot()) }
-        for layer in recommended.reversed() { result.append(try layer.snapshot()) }
         for suite in suites.reversed() { result.append(try suite.snapshot()) }
         return result
     }
@@ -59,7 +38,6 @@ struct SearchLayers: Sendable {
     func upperDictionaries() throws(DefaultsError) -> [PropertyList] {
         var result: [PropertyList] = []
         if let arguments { result.append(arguments) }
-        for layer in mandatory.reversed() { result.append(try layer.snapshot()) }
         if let managed { result.append(try managed.snapshot()) }
         return result
     }

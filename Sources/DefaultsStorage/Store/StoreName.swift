@@ -66,13 +66,13 @@ struct StoreName {
 extension DefaultsStore {
     /// The names of the stores that are there for ``open(_:options:)`` with the engine: the files in
     /// `$XDG_CONFIG_HOME` or `~/.config` that are called as it calls them, and those in the folders below it, by
-    /// any program. Sorted; none for the engine in memory, and for a server, whose stores are no files.
+    /// any program. Sorted; none for the engine in memory.
     public static func names(engine: Options.Engine = .automatic) throws(DefaultsError) -> [String] {
         guard let suffix = engine.suffix else { return [] }
         return try StoreName.all(in: try configurationFolder(), suffix)
     }
 
-    /// The file of the store of a name, which need not be there; nil for the engine in memory and a server.
+    /// The file of the store of a name, which need not be there; nil for the engine in memory.
     ///
     /// - Throws: ``DefaultsError/Code/invalidName`` for a text that is no name.
     public static func path(of name: String, engine: Options.Engine = .automatic) throws(DefaultsError) -> String? {
@@ -86,7 +86,7 @@ extension DefaultsStore.Options.Engine {
     /// The end of the names of the engine's files; nil for the engine in memory.
     var suffix: String? {
         switch self {
-        case .memory, .postgreSQL: nil
+        case .memory: nil
         case .sqlite: ".sqlite"
         case .automatic, .propertyList: ".plist"
         }

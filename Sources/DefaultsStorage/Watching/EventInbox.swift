@@ -9,7 +9,7 @@ struct EventInbox {
         let handle: ObjectIdentifier
         var events: [DefaultsEvent]
         /// Whether the handle searches the domain as a layer: of its events the handle gets
-        /// ``DefaultsEvent/unreadable(_:)`` and those of servers alone.
+        /// ``DefaultsEvent/unreadable(_:)`` alone.
         var isLayer = false
         var keys = ChangedKeys()
         /// Its descriptor is written to when there is something to pump.
@@ -38,8 +38,7 @@ struct EventInbox {
     /// Keeps changes for a handle that searches the domain as one of its layers.
     mutating func subscribeToChanges(_ handle: ObjectIdentifier, _ list: WatchList) {
         guard !subscribers.contains(where: { $0.handle == handle }) else { return }
-        let events = early.filter(\.isOfServer)
-        subscribers.append(Subscriber(handle: handle, events: events, isLayer: true, list: list))
+        subscribers.append(Subscriber(handle: handle, events: [], isLayer: true, list: list))
     }
 
     mutating func unsubscribe(_ handle: ObjectIdentifier) { subscribers.removeAll { $0.handle == handle } }
@@ -105,13 +104,6 @@ struct EventInbox {
 
 extension DefaultsEvent {
     fileprivate var isForLayers: Bool {
-        if case .unreadable = self { true } else { isOfServer }
-    }
-
-    fileprivate var isOfServer: Bool {
-        switch self {
-        case .disconnected, .reconnected, .stale: true
-        default: false
-        }
+        if case .unreadable = self { true } else { false }
     }
 }

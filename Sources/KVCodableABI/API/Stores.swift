@@ -28,25 +28,7 @@ private func options(
     }
     if copy.settle_time > 0 { options.settleTime = .seconds(min(copy.settle_time, 1e9)) }
     if copy.managed_file.length > 0 { options.managedFile = try copy.managed_file.string("managed_file") }
-    if copy.server.length > 0 { options.server = try copy.server.string("server") }
-    options.isInsecure = copy.insecure != 0
-    if copy.note.length > 0 { options.note = try copy.note.string("note") }
-    guard copy.poll_interval >= 0 else {
-        throw .invalidArgument("Expected a poll_interval from 0, found \(copy.poll_interval)")
-    }
-    if copy.poll_interval > 0 { options.pollInterval = .seconds(min(max(copy.poll_interval, 0.01), 1e6)) }
-    options.suites = try names(copy.suites, copy.suite_count, "suites")
-    let mandatory = try names(copy.mandatory, copy.mandatory_count, "mandatory")
-    let recommended = try names(copy.recommended, copy.recommended_count, "recommended")
-    if !mandatory.isEmpty || !recommended.isEmpty {
-        guard let server = options.server else {
-            throw .invalidArgument("Expected a server for mandatory or recommended")
-        }
-        var fleet = DefaultsStore.Options.Fleet(server: server, mandatory: mandatory, recommended: recommended)
-        fleet.isInsecure = options.isInsecure
-        fleet.pollInterval = options.pollInterval
-        options.fleet = fleet
-    }
+    options.suites = try suites(copy.suites, copy.suite_count)
     if let check = copy.check { options.validation = validation(check, Context(pointer: copy.check_context)) }
     if let type = Handle.borrow(copy.schema, as: TypeHandle.self)?.type { options.schema = try schema(type) }
     return options
@@ -60,21 +42,19 @@ private func schema(_ type: CodableType) throws(Failure) -> DefaultsSchema {
     }
 }
 
-private func names(
-    _ given: UnsafePointer<kv_str>?, _ count: Int, _ what: String
-) throws(Failure) -> [String] {
+private func suites(_ given: UnsafePointer<kv_str>?, _ count: Int) throws(Failure) -> [String] {
     guard count != 0 else { return [] }
-    guard let given else { throw .invalidArgument("\(what) is NULL") }
-    guard 1...maximumNames ~= count else {
-        throw .invalidArgument("Expected at most \(maximumNames) \(what), found \(UInt(bitPattern: count))")
+    guard let given else { throw .invalidArgument("suites is NULL") }
+    guard 1...maximumSuites ~= count else {
+        throw .invalidArgument("Expected at most \(maximumSuites) suites, found \(UInt(bitPattern: count))")
     }
     return try UnsafeBufferPointer(start: given, count: count).map { name throws(Failure) in
-        try name.string(what == "suites" ? "a suite" : "a name of \(what)")
+        try name.string("a suite")
     }
 }
 
-/// More suites, or stores of a fleet, than any program searches.
-private let maximumNames = 1024
+/// More suites than any program searches.
+private let maximumSuites = 1024
 
 /// The program's own check, called before each change.
 private func validation(
@@ -98,7 +78,6 @@ private func engine(_ value: kv_engine) throws(Failure) -> DefaultsStore.Options
     case KV_ENGINE_MEMORY: .memory
     case KV_ENGINE_PROPERTY_LIST: .propertyList
     case KV_ENGINE_SQLITE: .sqlite
-    case KV_ENGINE_POSTGRESQL: .postgreSQL
     default: throw .invalidArgument("\(value.rawValue) is no kv_engine")
     }
 }

@@ -98,12 +98,6 @@ private func described(_ event: DefaultsEvent) -> (kv_event, String) {
         (KV_EVENT_LOCK_WAITED, "The store was locked for \(nanoseconds / 1_000_000) ms")
     case .groupWritableFolder(let folder): (KV_EVENT_GROUP_WRITABLE, "The group may write to \(folder)")
     case .conflict(let error): (KV_EVENT_CONFLICT, error.description)
-    case .disconnected(let error): (KV_EVENT_DISCONNECTED, error.description)
-    case .reconnected: (KV_EVENT_RECONNECTED, "The server can be reached again")
-    case .stale(let from, let to):
-        (KV_EVENT_STALE, "The server knows no revision \(from): all was taken anew, as of revision \(to)")
-    case .refusedRevision(let store, let revision, let error):
-        (KV_EVENT_REFUSED_REVISION, "Revision \(revision) of \(store) does not fit the schema: \(error)")
     }
 }
 

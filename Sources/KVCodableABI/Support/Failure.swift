@@ -181,7 +181,6 @@ extension Failure {
         case .rolledBack: KV_ROLLED_BACK
         case .outcomeUnknown: KV_OUTCOME_UNKNOWN
         case .migration: KV_MIGRATION
-        case .unreachable: KV_UNREACHABLE
         case .unavailable: KV_UNSUPPORTED
         case .misuse: KV_MISUSE
         }

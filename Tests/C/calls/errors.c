@@ -379,16 +379,6 @@ static void statuses_of_the_system(void) {
   kv_tree_free(tree);
 }
 
-/* No server listens on the first port. */
-static void status_of_servers(void) {
-  kv_store_options options = {
-      .size = sizeof options, .engine = KV_ENGINE_POSTGRESQL, .timeout = 2};
-  kv_store *store = NULL;
-  options.server = kv_string("host=127.0.0.1 port=1");
-  GAVE(KV_UNREACHABLE,
-       kv_store_open(kv_string("errors"), &options, &store, NULL));
-}
-
 static void all_statuses(void) {
   statuses_of_values();
   statuses_of_stores();
@@ -399,7 +389,6 @@ static void all_statuses(void) {
   status_of_outcomes();
   statuses_of_the_system();
   /* Last: what its thread holds would be lost in the eyes of a child's valgrind. */
-  status_of_servers();
   int missing = 0;
   for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
     if (!seen[i]) printf("# status %d was not provoked\n", (int)statuses[i]);

@@ -16,12 +16,11 @@ import Testing
         #expect(other.withoutFile() == other)
     }
 
-    @Test("a server's own message is left out with the file")
+    @Test("the confidential end of a message is left out with the file")
     func confidential() {
-        let error = DefaultsError(
-            .unreachable, "The server cannot be reached", confidential: ": no host db.example", at: ["ui"])
-        #expect(error.message == "The server cannot be reached: no host db.example")
-        #expect(error.withoutFile().message == "The server cannot be reached")
+        let error = DefaultsError(.io, "No database", confidential: ": unable to open /home/me/a.sqlite", at: ["ui"])
+        #expect(error.message == "No database: unable to open /home/me/a.sqlite")
+        #expect(error.withoutFile().message == "No database")
         var changed = error
         changed.message = "Later"
         #expect(changed.description == "Later at ui")

@@ -10,8 +10,7 @@ import Testing
     private static let operations =
         ProcessInfo.processInfo.environment["KVCODABLE_OPERATIONS"].flatMap { Int($0) } ?? 6_000
 
-    /// A server's among them where there is one: Tests/fleet.py gives it.
-    private static let engines = DefaultsStore.Options.Engine.tested + (fleetServer == nil ? [] : [.postgreSQL])
+    private static let engines = DefaultsStore.Options.Engine.tested
 
     @Test("means the same as a dictionary", arguments: engines)
     func model(engine: DefaultsStore.Options.Engine) throws {
@@ -21,11 +20,9 @@ import Testing
         let opened = options {
             $0.engine = engine
             $0.durability = .manual
-            $0.server = fleetServer
         }
         func open() throws -> DefaultsStore {
-            if engine == .postgreSQL { return try DefaultsStore.open("model-\(seed)", options: opened) }
-            return try DefaultsStore.open(path: folder.file("a.plist"), options: opened)
+            try DefaultsStore.open(path: folder.file("a.plist"), options: opened)
         }
         var store = try open()
         var model = try list([String: Any]())

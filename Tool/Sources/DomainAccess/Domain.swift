@@ -4,19 +4,8 @@ package import KVCodable
 /// A store as a person names it: by its name, or by the path of its file.
 package struct Domain: Sendable {
     package let text: String
-    /// The server that has the store, as a person names it; nil for a file.
-    package private(set) var server: String?
-    /// The note on a change in the server's history.
-    package private(set) var note: String?
 
     package init(_ text: String) { self.text = text }
-
-    /// The store of that name on a server, where there is one; a path stays that of a file.
-    package func on(_ server: String?, note: String? = nil) -> Domain {
-        var domain = self
-        if !isFile { (domain.server, domain.note) = (server, note) }
-        return domain
-    }
 
     /// Whether the text is a path: a name has no slash in front and no file's suffix.
     package var isFile: Bool {
@@ -27,7 +16,7 @@ package struct Domain: Sendable {
     /// The store's name and engine: those of the text, and of a path to the file of a store that has a name; nil for a
     /// file elsewhere.
     package var named: (name: String, engine: DefaultsStore.Options.Engine)? {
-        isFile ? StoreFile.name(of: text) : (text, server == nil ? engine : .postgreSQL)
+        isFile ? StoreFile.name(of: text) : (text, engine)
     }
 
     /// The type that is published for the store; nil where none is.
@@ -35,17 +24,11 @@ package struct Domain: Sendable {
         try about(text) { try named.flatMap { try PublishedTypes.type(of: $0.name) } }
     }
 
-    /// Whether there is something to show: a store's file, values on a server, or a type with its defaults.
-    package func isThere(_ type: CodableType?) throws -> Bool {
-        guard type == nil, server != nil else { return type != nil || hasFile }
-        return try about(text) { try !opened().dictionary(of: .application).keys.isEmpty }
-    }
+    /// True if there is something to show: a store's file, or a type with its defaults.
+    package func isThere(_ type: CodableType?) -> Bool { type != nil || hasFile }
 
-    /// The store's file, which need not be there; nil for a store on a server.
-    package var file: String? {
-        if server != nil { return nil }
-        return isFile ? text : try? DefaultsStore.path(of: text, engine: engine)
-    }
+    /// The store's file, which need not exist; nil for a text that is no name.
+    package var file: String? { isFile ? text : try? DefaultsStore.path(of: text, engine: engine) }
 
     /// The type, where the verb is of no use without one.
     package func requiredType() throws -> CodableType {
@@ -69,20 +52,7 @@ package struct Domain: Sendable {
             var options = DefaultsStore.Options()
             options.isReadOnly = true
             options.schema = try type.map { try DefaultsSchema($0) }
-            let store = try open(options)
-            if server != nil { try lookOnServer(store) }
-            return store
-        }
-    }
-
-    /// A store on a server opens with the values seen last: a person wants the present ones, or to know that these are
-    /// older.
-    private func lookOnServer(_ store: DefaultsStore) throws {
-        do throws(DefaultsError) {
-            try store.refresh()
-        } catch {
-            guard error.code == .unreachable else { throw error }
-            writeError("kvdefaults: \(text): \(error); what was seen last is shown")
+            return try open(options)
         }
     }
 
@@ -111,13 +81,11 @@ package struct Domain: Sendable {
         }
         var options = options
         if options.engine == .automatic { options.engine = engine }
-        (options.server, options.note) = (server.map(connectionText), note)
         return try DefaultsStore.open(name, options: options)
     }
 
     /// Whether the store has a file of its own.
     package var hasFile: Bool {
-        if server != nil { return false }
         if isFile { return exists(text) }
         let engines: [DefaultsStore.Options.Engine] = [.automatic, .sqlite]
         return engines.contains { engine in (try? DefaultsStore.path(of: text, engine: engine)).map(exists) ?? false }
@@ -135,27 +103,13 @@ package struct Domain: Sendable {
         }
     }
 
-    /// All domains: those with a file, and those with a published type; with a server those that it has.
-    package static func all(on server: String? = nil) throws -> [String] {
+    /// All domains: those with a file, and those with a published type.
+    package static func all() throws -> [String] {
         try about("domains") {
-            if let server { return try DefaultsFleet(server: connectionText(server)).stores() }
             let names = try DefaultsStore.names() + DefaultsStore.names(engine: .sqlite) + PublishedTypes.names()
             return Swift.Set(names).sorted()
         }
     }
-}
-
-/// libpq's connection text for a server as a person names it: the name of a service, or the text itself.
-package func connectionText(_ server: String) -> String {
-    let isName = server.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
-    }
-    return isName && !server.isEmpty ? "service=\(server)" : server
 }
 
 package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
@@ -173,8 +127,6 @@ extension DefaultsLayer {
         case .application: "user"
         case .global: "global"
         case .registered, .schema: "default"
-        case .mandatory: "mandatory"
-        case .recommended: "recommended"
         case .arguments, .suite: "\(self)"
         }
     }

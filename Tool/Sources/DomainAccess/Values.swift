@@ -184,8 +184,7 @@ package enum Values {
     /// The command that gives a domain's setting a value, or takes it away.
     package static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
         // Names, keys and values may begin with a minus.
-        let server = domain.server.map { "--server \(quoted($0)) " } ?? ""
-        let setting = "\(server)-- \(quoted(domain.text)) \(quoted(path.text))"
+        let setting = "-- \(quoted(domain.text)) \(quoted(path.text))"
         guard let value else { return "kvdefaults unset \(setting)" }
         // By --type Any the word is JSON, whatever the published type would make of it.
         return "kvdefaults set --type Any \(setting) \(quoted(line(value)))"

@@ -21,13 +21,11 @@ struct KvdefaultsPage {
     private static func run() async throws {
         var words = CommandLine.arguments.dropFirst()
         let name = words.popFirst()
-        let fleet = words.first == "--server" && words.count > 1 ? words.dropFirst().first : nil
-        if fleet != nil { words = words.dropFirst(2) }
         guard let name, words.allSatisfy({ $0 == "--read-only" }) else {
-            throw Failure("Expected kvdefaults page DOMAIN [--server SERVER] [--read-only]", of: "page")
+            throw Failure("Expected kvdefaults page DOMAIN [--read-only]", of: "page")
         }
         let terminal = Terminal()
-        let session = try Session(Domain(name).on(fleet), isReadOnly: !words.isEmpty)
+        let session = try Session(Domain(name), isReadOnly: !words.isEmpty)
         let server = try PageServer(session)
         async let end: Void = server.run()
         print(try server.address())

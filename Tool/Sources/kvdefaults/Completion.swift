@@ -7,12 +7,12 @@ import KVCodable
 /// nothing.
 enum Completion {
     @Sendable static func domains(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
-        offered(domains(unquoted(prefix), on: server(words)))
+        offered(domains(unquoted(prefix)))
     }
 
     /// The words by which a file or a domain can be given.
     @Sendable static func sources(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
-        offered(domains(unquoted(prefix), on: server(words)) + files(unquoted(prefix)))
+        offered(domains(unquoted(prefix)) + files(unquoted(prefix)))
     }
 
     /// A domain, or a file of types.
@@ -22,35 +22,21 @@ enum Completion {
     }
 
     @Sendable static func paths(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
-        guard let domain = given(words[...]).first.map({ Domain($0).on(server(words)) }) else { return [] }
+        guard let domain = given(words[...]).first.map({ Domain($0) }) else { return [] }
         return offered(paths(of: domain, unquoted(prefix)))
     }
 
     /// Behind a path its value, behind a value the next path.
     @Sendable static func assignments(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
         let given = given(words.prefix(max(index, 0)))
-        guard let domain = given.first.map({ Domain($0).on(server(words)) }) else { return [] }
+        guard let domain = given.first.map({ Domain($0) }) else { return [] }
         guard given.count.isMultiple(of: 2), let path = given.last else {
             return offered(paths(of: domain, unquoted(prefix)))
         }
         return offered(values(of: domain, path).filter { $0.hasPrefix(unquoted(prefix)) })
     }
 
-    /// The servers that the user's service file names.
-    @Sendable static func servers(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
-        let file = variable("PGSERVICEFILE") ?? variable("HOME").map { $0 + "/.pg_service.conf" }
-        let lines = file.flatMap { try? TextFile.read($0) }?.split(separator: "\n") ?? []
-        let names = lines.filter { $0.hasPrefix("[") && $0.hasSuffix("]") }.map { $0.dropFirst().dropLast() }
-        return offered(names.map { String($0) }.filter { $0.hasPrefix(unquoted(prefix)) })
-    }
-
-    private static let valued: Swift.Set = ["--type", "--types", "--format", "--server", "--note", "--count"]
-
-    /// The server that the words name.
-    private static func server(_ words: [String]) -> String? {
-        guard let option = words.firstIndex(of: "--server"), option + 1 < words.count else { return nil }
-        return unquoted(words[option + 1])
-    }
+    private static let valued: Swift.Set = ["--type", "--types", "--format", "--count"]
 
     /// The arguments behind the verb, without options and the value of the one that has one.
     private static func given(_ words: ArraySlice<String>) -> [String] {
@@ -67,8 +53,8 @@ enum Completion {
         return given
     }
 
-    private static func domains(_ prefix: String, on server: String? = nil) -> [String] {
-        ((try? Domain.all(on: server)) ?? []).filter { $0.hasPrefix(prefix) }
+    private static func domains(_ prefix: String) -> [String] {
+        ((try? Domain.all()) ?? []).filter { $0.hasPrefix(prefix) }
     }
 
     /// The files and folders that begin so; those with a point in front where one was given.

@@ -10,10 +10,9 @@ struct Kvdefaults: ParsableCommand {
         commandName: "kvdefaults",
         abstract: "Reads and changes the preferences of programs, also while they run.",
         discussion: """
-            A DOMAIN is the name of a store, such as com.example.app, or the path of its file; with --server that of a \
-            store which many machines share. A PATH leads to a setting: \
-            ui.window.width, list[2], "com.example.key".x; elements are counted from 0. Types that programs publish say \
-            what the settings mean; kvdefaults describe shows it.
+            A DOMAIN is the name of a store, such as com.example.app, or the path of its file. A PATH leads to \
+            a setting: ui.window.width, list[2], "com.example.key".x; elements are counted from 0. Types that programs \
+            publish say what the settings mean; kvdefaults describe shows it.
 
             Exit status: 0 when it went well, 1 where there is no such value (diff: where there are differences), 2 for \
             anything else.
@@ -21,7 +20,7 @@ struct Kvdefaults: ParsableCommand {
         version: libraryVersion,
         subcommands: [
             List.self, Get.self, Set.self, Unset.self, Describe.self, Watch.self, Edit.self, Lint.self, Convert.self,
-            Print.self, Diff.self, Export.self, Import.self, Copy.self, Types.self, Page.self, Fleet.self,
+            Print.self, Diff.self, Export.self, Import.self, Copy.self, Types.self, Page.self,
         ])
 
     /// Errors have one form, `kvdefaults: com.example.app: message`, and a status of ours.

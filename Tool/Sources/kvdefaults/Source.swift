@@ -6,29 +6,17 @@ import KVCodable
 /// A value from a file of any format, from standard input (`-`), or from a domain.
 struct Source: ExpressibleByArgument {
     let text: String
-    private var server: String?
 
     init?(argument: String) { text = argument }
     private init(file: String) { text = file }
 
     static var defaultCompletionKind: CompletionKind { .custom(Completion.sources) }
 
-    /// The store of that name on a server, where there is one; a path stays that of a file.
-    func on(_ server: String?) -> Source {
-        var source = self
-        source.server = server
-        return source
-    }
-
-    private var domain: Domain { Domain(text).on(server) }
-
-    /// Whether the text means a store on a server.
-    var isOnServer: Bool { text != "-" && domain.server != nil }
+    private var domain: Domain { Domain(text) }
 
     /// Whether the text means a store: one of that name is there or has a type, or it is the path of such a one's file.
     func isDomain() throws -> Bool {
         guard text != "-", domain.named != nil else { return false }
-        if isOnServer { return true }
         return try domain.hasFile || !exists(text) && domain.type() != nil
     }
 
@@ -66,9 +54,6 @@ struct Source: ExpressibleByArgument {
     /// The value of a file or of standard input, and its format.
     func read() throws -> Content {
         try about(text) {
-            if isOnServer {
-                return Content(list: try domain.opened().dictionary(of: .application), format: .binary)
-            }
             if isStream {
                 let bytes = try text == "-" ? TextFile.bytes(of: STDIN_FILENO) : TextFile.bytes(text)
                 let (list, format) = try PropertyList.parse(bytes)

@@ -11,11 +11,11 @@ static kv_str check_text(lua_State *L, int index) {
 
 /* The names of layers, in the order of kv_layer. */
 static const char *const layers[] = {
-    "managed",    "arguments", "application", "suite",       "global",
-    "registered", "schema",    "mandatory",   "recommended", NULL};
+    "managed", "arguments",  "application", "suite",
+    "global",  "registered", "schema",      NULL};
 
-/* store:layer(name, index?): the dictionary of one layer; suites and stores of
- * a fleet count from 1 */
+/* store:layer(name, index?): the dictionary of one layer; suites count from 1
+ */
 static int store_layer(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kv_error *error = NULL;
@@ -54,37 +54,8 @@ static int store_file(lua_State *L) {
   return 1;
 }
 
-static void set_text(lua_State *L, const kv_bytes *text, const char *name) {
-  if (!text->data) return;
-  lua_pushlstring(L, text->data, text->length);
-  lua_setfield(L, -2, name);
-}
-
-/* Sets the origin's texts in the table on top. Takes them: there is room to
- * keep the three. */
-static void set_texts(lua_State *L, kvl_state *state, const kv_origin *origin) {
-  size_t slot = kvl_keep(L, state, origin->file.data, kvl_free_text);
-  kvl_keep_more(L, state, origin->store.data, kvl_free_text);
-  kvl_keep_more(L, state, origin->author.data, kvl_free_text);
-  set_text(L, &origin->file, "file");
-  set_text(L, &origin->store, "store");
-  set_text(L, &origin->author, "author");
-  kvl_drop(state, slot);
-}
-
-/* The number of a layer of which there are several, under its name. */
-static void set_index(lua_State *L, const kv_origin *origin) {
-  const char *name = origin->layer == KV_LAYER_SUITE ? "suite" : "index";
-  if (origin->layer != KV_LAYER_SUITE && origin->layer != KV_LAYER_MANDATORY &&
-      origin->layer != KV_LAYER_RECOMMENDED)
-    return;
-  lua_pushinteger(L, (lua_Integer)origin->suite + 1);
-  lua_setfield(L, -2, name);
-}
-
-/* store:origin(path): a table of the layer, its number where there are several,
- * and the file, unless that is a host's, or the store on a server with revision
- * and author; nil where there is no value */
+/* store:origin(path): a table of the layer, a suite's number, and the file,
+ * unless that is a host's; nil where there is no value */
 static int store_origin(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   kvl_path path;
@@ -93,24 +64,22 @@ static int store_origin(lua_State *L) {
   kv_store *store = kvl_check_store(L);
   kvl_full_path(L, 2, &path);
   lua_newtable(L);
-  kvl_reserve_kept(L, state, 3);
+  kvl_reserve_kept(L, state, 1);
   kv_status status =
       kv_store_origin(store, path.steps, path.count, &origin, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
   if (status == KV_ABSENT) return 0;
-  if (kvl_is_hosts(L, 1)) {
-    kv_bytes_free(&origin.file);
-    kv_bytes_free(&origin.store);
-    kv_bytes_free(&origin.author);
+  if (kvl_is_hosts(L, 1)) kv_bytes_free(&origin.file);
+  if (origin.file.data) {
+    kvl_push_bytes(L, state, &origin.file);
+    lua_setfield(L, -2, "file");
   }
-  int64_t revision = origin.revision;
-  set_texts(L, state, &origin);
   lua_pushstring(L, layers[origin.layer]);
   lua_setfield(L, -2, "layer");
-  set_index(L, &origin);
-  if (revision == 0) return 1;
-  lua_pushinteger(L, (lua_Integer)revision);
-  lua_setfield(L, -2, "revision");
+  if (origin.layer == KV_LAYER_SUITE) {
+    lua_pushinteger(L, (lua_Integer)origin.suite + 1);
+    lua_setfield(L, -2, "suite");
+  }
   return 1;
 }
 

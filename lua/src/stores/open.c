@@ -17,8 +17,8 @@ static uint64_t check_limit(lua_State *L, int index, const char *name) {
 }
 
 /* In the order of kv_engine. */
-static const char *const engines[] = {"automatic", "memory",     "file",
-                                      "sqlite",    "postgresql", NULL};
+static const char *const engines[] = {"automatic", "memory", "file", "sqlite",
+                                      NULL};
 
 static void lower(uint64_t *limit, uint64_t most) {
   if (*limit == 0 || *limit > most) *limit = most;
@@ -28,12 +28,11 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
   static const char *const names[] = {
-      "defaults",      "format",      "durability",    "synchronous",
-      "engine",        "timeout",     "read_only",     "global_domain",
-      "arguments",     "suites",      "context",       "managed_file",
-      "types",         "schema",      "on_corruption", "max_bytes",
-      "max_nodes",     "settle_time", "server",        "insecure",
-      "poll_interval", "note",        "fleet",         NULL};
+      "defaults",  "format",      "durability",    "synchronous",
+      "engine",    "timeout",     "read_only",     "global_domain",
+      "arguments", "suites",      "context",       "managed_file",
+      "types",     "schema",      "on_corruption", "max_bytes",
+      "max_nodes", "settle_time", NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   kvl_check_options(L, index, names);
@@ -56,29 +55,10 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
     options->timeout = lua_tonumber(L, -1);
   if (kvl_get_option(L, index, "settle_time", LUA_TNUMBER))
     options->settle_time = lua_tonumber(L, -1);
-  if (kvl_get_option(L, index, "poll_interval", LUA_TNUMBER))
-    options->poll_interval = lua_tonumber(L, -1);
-  lua_getfield(L, index, "insecure");
-  options->insecure = lua_toboolean(L, -1);
   lua_getfield(L, index, "global_domain");
   options->without_global_domain =
       lua_isboolean(L, -1) && !lua_toboolean(L, -1);
-  lua_pop(L, 6);
-}
-
-/* The server that the options name, and the note for it, borrowed: they stay on
- * the stack. 0 where the host forbids it: then nil and the error are on top. */
-static int check_server(lua_State *L, const kvl_state *state, int index,
-                        kv_store_options *options) {
-  const uint32_t forbidden = KV_LUA_NO_SERVERS | KV_LUA_NO_FILES;
-  if (options->engine == KV_ENGINE_POSTGRESQL &&
-      kvl_is_forbidden(L, state, forbidden))
-    return 0;
-  if (kvl_get_option(L, index, "server", LUA_TSTRING))
-    options->server.data = lua_tolstring(L, -1, &options->server.length);
-  if (kvl_get_option(L, index, "note", LUA_TSTRING))
-    options->note.data = lua_tolstring(L, -1, &options->note.length);
-  return 1;
+  lua_pop(L, 4);
 }
 
 /* The names that an option lists, borrowed: they stay on the stack. */
@@ -98,34 +78,6 @@ static void check_names(lua_State *L, int index, const char *option,
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   *names = found;
-}
-
-/* The stores of a fleet that are layers, and their server, borrowed: they stay
- * on the stack. 0 where the host forbids it: then nil and the error are on top.
- */
-static int check_fleet(lua_State *L, const kvl_state *state, int index,
-                       kv_store_options *options) {
-  static const char *const names[] = {
-      "server", "mandatory", "recommended", "insecure", "poll_interval", NULL};
-  if (!kvl_get_option(L, index, "fleet", LUA_TTABLE)) return 1;
-  int fleet = lua_gettop(L);
-  if (kvl_is_forbidden(L, state, KV_LUA_NO_SERVERS | KV_LUA_NO_FILES)) return 0;
-  if (options->server.data)
-    luaL_error(L, "bad option 'fleet': the options name a server already");
-  kvl_check_options(L, fleet, names);
-  if (!kvl_get_option(L, fleet, "server", LUA_TSTRING))
-    luaL_error(L, "bad option 'fleet': expected a server");
-  options->server.data = lua_tolstring(L, -1, &options->server.length);
-  lua_getfield(L, fleet, "insecure");
-  options->insecure = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  if (kvl_get_option(L, fleet, "poll_interval", LUA_TNUMBER))
-    options->poll_interval = lua_tonumber(L, -1);
-  check_names(L, fleet, "mandatory", &options->mandatory,
-              &options->mandatory_count);
-  check_names(L, fleet, "recommended", &options->recommended,
-              &options->recommended_count);
-  return 1;
 }
 
 /* Strings that the options name are borrowed: they stay on the stack. 0 where
@@ -207,8 +159,6 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
       if (status == KV_ABSENT) return no_published_type(L);
       if (status != KV_OK) return kvl_return_error(L, state, status, error);
     }
-    if (!check_server(L, state, 2, &options)) return 2;
-    if (!check_fleet(L, state, 2, &options)) return 2;
     if (!check_layers(L, state, 2, &options)) return 2;
     lua_getfield(L, 2, "arguments");
     lua_getfield(L, 2, "defaults");

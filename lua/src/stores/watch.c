@@ -436,11 +436,6 @@ static const Event *find_event(kv_event event) {
        "A change did not fit what somebody else wrote"},
       {KV_EVENT_UNREADABLE, "unreadable", "The store cannot be read"},
       {KV_EVENT_OVER_LIMIT, "over_limit", "The store is beyond its limits"},
-      {KV_EVENT_DISCONNECTED, "disconnected", "The server is away"},
-      {KV_EVENT_RECONNECTED, "reconnected", "The server is back"},
-      {KV_EVENT_STALE, "stale", "The server has older values"},
-      {KV_EVENT_REFUSED_REVISION, "refused_revision",
-       "A revision does not fit the schema"},
   };
   static const Event unknown = {KV_EVENT_FLUSH_FAILED, "unknown", ""};
   for (size_t i = 0; i < sizeof events / sizeof *events; i++)

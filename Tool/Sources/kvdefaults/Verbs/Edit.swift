@@ -13,7 +13,7 @@ struct Edit: ParsableCommand {
             the text is kept.
             """)
 
-    @OptionGroup var store: ChangedStoreArguments
+    @OptionGroup var store: StoreArguments
     @Argument(help: "The setting; all of them without one.", completion: .custom(Completion.paths)) var path = ""
 
     private var domain: Domain { store.domain }

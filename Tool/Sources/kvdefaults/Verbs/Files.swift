@@ -8,14 +8,13 @@ struct Print: ParsableCommand {
         discussion: "XML, binary, OpenStep and JSON are read; of a keyed archive the plain value. - is standard input.")
 
     @Argument(help: "A file or a domain.") var source: Source
-    @OptionGroup var fleet: ServerOption
     @Argument(help: "Only the value at this path.", completion: .custom(Completion.paths)) var path = ""
     @Flag(help: "Print a keyed archive as it is.") var raw = false
     @Flag(help: "Print JSON, as without it.") var json = false
 
     func run() throws {
         let path = try DomainAccess.path(path, of: Domain(source.text))
-        guard let value = try source.on(fleet.server).value(unarchives: !raw).value(at: path) else {
+        guard let value = try source.value(unarchives: !raw).value(at: path) else {
             throw Failure.absent("There is no value at \(self.path)", of: source.text)
         }
         print(try about(source.text) { try JSONText.of(value) })
@@ -56,11 +55,9 @@ struct Diff: ParsableCommand {
 
     @Argument(help: "A file or a domain.") var first: Source
     @Argument(help: "Another.") var second: Source
-    @OptionGroup var fleet: ServerOption
     @Flag(help: "Print JSON.") var json = false
 
     func run() throws {
-        let (first, second) = (first.on(fleet.server), second.on(fleet.server))
         // Secrets differ, too; they are only not shown.
         let types = try [first, second].map { try $0.type() }
         let changes = Difference.between(

@@ -29,9 +29,7 @@ struct Get: ParsableCommand {
         }
         var command = Get()
         var store = StoreArguments()
-        store.name = Domain(words[2])
-        store.fleet = ServerOption()
-        store.fleet.server = nil
+        store.domain = Domain(words[2])
         command.store = store
         command.path = words[3]
         (command.json, command.xml, command.origin) = (false, false, false)
@@ -44,7 +42,7 @@ struct Get: ParsableCommand {
         if type?.member(at: location)?.words.isSecret == true {
             throw Failure("\(path) is a secret, which is not shown", of: domain.text)
         }
-        if location.isEmpty, try !domain.isThere(type) {
+        if location.isEmpty, !domain.isThere(type) {
             throw Failure.absent("There is no such store", of: domain.text)
         }
         let found = try about(domain.text, type) { try Layers(store: try domain.opened(type)).find(location) }

@@ -13,7 +13,6 @@ struct Lint: ParsableCommand {
             """)
 
     @Argument(help: "Files of any format, and domains; - is standard input.") var files: [Source]
-    @OptionGroup var fleet: ServerOption
     @Option(
         help: "Check the values by this type: the domain that publishes it, or a file of types (.kvtypes).",
         completion: .custom(Completion.types))
@@ -22,7 +21,7 @@ struct Lint: ParsableCommand {
 
     func run() throws {
         let type = try types.map(Self.type)
-        let found = files.flatMap { file in findings(in: file.on(fleet.server), type) }
+        let found = files.flatMap { findings(in: $0, type) }
         if json {
             print(try JSONText.of(PropertyList(found.map(\.tree))))
         } else {
@@ -49,7 +48,7 @@ struct Lint: ParsableCommand {
             let type = try type ?? file.type()
             let source = try file.inFile()
             // A program that has stored nothing yet has its defaults.
-            if try file.isDomain(), !file.isOnServer, !exists(source.text) { return [] }
+            if try file.isDomain(), !exists(source.text) { return [] }
             let content = try source.read()
             guard let type else { return [] }
             if content.list.isKeyedArchive {
@@ -78,7 +77,7 @@ struct Lint: ParsableCommand {
         of faults: [Check.Fault], in file: Source, _ source: Source, _ content: Source.Content
     ) -> [Finding] {
         if faults.isEmpty { return [] }
-        let bytes = file.isOnServer ? nil : content.bytes ?? (try? TextFile.bytes(source.text))
+        let bytes = content.bytes ?? (try? TextFile.bytes(source.text))
         let paths = faults.prefix(Self.mostLocations).map(\.path)
         let locations = bytes.map { PropertyListPath.locations(of: paths, in: $0, as: content.format) } ?? []
         return faults.enumerated().map { number, fault in

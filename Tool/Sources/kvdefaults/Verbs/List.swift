@@ -11,14 +11,13 @@ struct List: ParsableCommand {
             """)
 
     @Argument(help: ArgumentHelp("A store's name, or the path of its file.", valueName: "domain")) var name: Domain?
-    @OptionGroup var fleet: ServerOption
     @Flag(help: "Only settings whose value is not the default.") var changed = false
     @Flag(help: "Print JSON.") var json = false
 
     func run() throws {
-        guard let domain = name?.on(fleet.server) else { return try listDomains() }
+        guard let domain = name else { return try listDomains() }
         let type = try domain.type()
-        guard try domain.isThere(type) else { throw Failure.absent("There is no such store", of: domain.text) }
+        guard domain.isThere(type) else { throw Failure.absent("There is no such store", of: domain.text) }
         let rows = try about(domain.text, type) { try self.rows(of: domain, type) }
         if json {
             let entries = rows.map { row in
@@ -34,7 +33,7 @@ struct List: ParsableCommand {
     }
 
     private func listDomains() throws {
-        let names = try Domain.all(on: fleet.server)
+        let names = try Domain.all()
         if json { return print(try JSONText.of(PropertyList(names.map { PropertyList($0) }))) }
         for name in names { print(name) }
     }

@@ -17,7 +17,7 @@ struct Export: ParsableCommand {
     private var domain: Domain { store.domain }
 
     func run() throws {
-        guard try domain.isThere(try domain.type()) else {
+        guard domain.isThere(try domain.type()) else {
             throw Failure.absent("There is no such store", of: domain.text)
         }
         guard let format = format ?? (file == nil ? .xml : file.flatMap(Format.init(file:))) else {
@@ -34,7 +34,7 @@ struct Import: ParsableCommand {
         abstract: "Takes the entries of a file into a domain, in one step; its other settings stay.",
         discussion: "A published type must accept them. Of a keyed archive the plain value is taken.")
 
-    @OptionGroup var store: ChangedStoreArguments
+    @OptionGroup var store: StoreArguments
     @Argument(help: "The file; - is standard input.", completion: .file()) var file: Source
 
     private var domain: Domain { store.domain }
@@ -56,26 +56,16 @@ struct Copy: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copies a domain into another, whose own values it replaces, whatever the engine.",
         discussion: """
-            A domain is a name or a path: kvdefaults copy com.example.app /backup/app.sqlite. With --server a name is a \
-            store on the server, and a path a file. The type that is published for the new one must accept the values.
+            A domain is a name or a path: kvdefaults copy com.example.app /backup/app.sqlite. The type \
+            that is published for the new one must accept the values.
             """)
 
-    @Argument(help: ArgumentHelp("A store's name, or the path of its file.", valueName: "from")) var source: Domain
-    @Argument(help: ArgumentHelp("The store that it becomes.", valueName: "to")) var target: Domain
-    @OptionGroup var change: ChangeOptions
+    @Argument(help: "A store's name, or the path of its file.") var from: Domain
+    @Argument(help: "The store that it becomes.") var to: Domain
     @Flag(help: "Keep the new domain in a SQLite database.") var sqlite = false
 
-    private var from: Domain { source.on(change.fleet.server) }
-    private var to: Domain { target.on(change.fleet.server, note: change.note) }
-
-    func validate() throws {
-        if sqlite, to.server != nil {
-            throw ValidationError("Expected --sqlite, or a name with --server as the new domain, found both")
-        }
-    }
-
     func run() throws {
-        guard try from.isThere(nil) else { throw Failure.absent("There is no such store", of: from.text) }
+        guard from.isThere(nil) else { throw Failure.absent("There is no such store", of: from.text) }
         if sqlite { try refuseOtherFile() }
         try Progress.shown("Copying") {
             let type = try to.type()

@@ -17,8 +17,7 @@ struct Page: ParsableCommand {
     /// The page has a program of its own, kvdefaults-page, which this one becomes: it needs the whole of Foundation.
     func run() throws {
         let folder = try Self.folder()
-        let server = store.fleet.server.map { ["--server", $0] } ?? []
-        let words = [store.domain.text] + server + (readOnly ? ["--read-only"] : [])
+        let words = [store.domain.text] + (readOnly ? ["--read-only"] : [])
         for candidate in [folder, folder + "/../libexec"] {
             Self.become("\(candidate)/kvdefaults-page", words)
             guard errno == ENOENT else {

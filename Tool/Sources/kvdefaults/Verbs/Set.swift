@@ -11,7 +11,7 @@ struct Set: ParsableCommand {
             A new key that is nearly that of a setting is refused; with --type Any it is set all the same.
             """)
 
-    @OptionGroup var store: ChangedStoreArguments
+    @OptionGroup var store: StoreArguments
     @Argument(help: "Paths, each with its value behind it.", completion: .custom(Completion.assignments))
     var assignments: [String]
     @Option(help: "Read the values as this type, such as 'Int(0...10)' or '[String]'.") var type: String?
@@ -61,7 +61,7 @@ struct Unset: ParsableCommand {
         discussion:
             "Several at once in one step. Exit status 1 where one of them had no value: nothing is removed then.")
 
-    @OptionGroup var store: ChangedStoreArguments
+    @OptionGroup var store: StoreArguments
     @Argument(help: "The settings.", completion: .custom(Completion.paths)) var paths: [String]
 
     private var domain: Domain { store.domain }

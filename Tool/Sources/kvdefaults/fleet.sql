@@ -1,1 +1,0 @@
-../../../share/kvcodable/fleet.sql
