@@ -761,10 +761,9 @@ typedef enum kv_corruption {
    * dictionaries leave it out, and kv_store_copy() copies nothing. */
   KV_CORRUPTION_ERROR = 0,
   /* The file is kept as NAME.corrupt-TIME, and the newer of the document in
-   * memory and the backup, NAME.bak, takes its place; a database that is found
-   * damaged when it is opened gives way to a new one with the rows that can be
-   * read. KV_CORRUPT where there is neither. Holds for all of the process's
-   * handles on the file. */
+   * memory and the backup, NAME.bak, takes its place. KV_CORRUPT if there is
+   * neither, and for a database: "sqlite3 FILE .recover" reads what is left of
+   * one. Holds for all of the process's handles on the file. */
   KV_CORRUPTION_RECOVER = 1
 } kv_corruption;
 

@@ -101,7 +101,7 @@ extension CodableType {
     }
 
     /// As ``read(_:at:limits:)``, with a path that is made only for an error or an archive.
-    func read(
+    package func read(
         _ stored: PropertyList, limits: PropertyListLimits = PropertyListLimits(), at path: () -> PropertyListPath
     ) throws -> PropertyList {
         if let known = knownProgramForm(stored) { return known }
@@ -117,7 +117,7 @@ extension CodableType {
     }
 
     /// The value to store, over the one that is stored; with a path that is made only for an error.
-    func write(
+    package func write(
         _ value: PropertyList, over stored: PropertyList?, options: EncodeOptions = EncodeOptions(),
         at path: () -> PropertyListPath
     ) throws(TypeError) -> Encoded {
@@ -130,26 +130,6 @@ extension CodableType {
 }
 
 extension DefaultsStore {
-    /// As ``PropertyListStorage/value(at:as:)`` for a top-level key, without making a path: for the C functions. With
-    /// paths a typed record that is set and got from Lua takes 3.5 times as long as the floor, without 2.9, and 3 is
-    /// the target. The bytes must be UTF-8.
-    package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType) throws -> PropertyList? {
-        guard let stored = try stored(forUTF8Key: key) else { return type.defaultValue }
-        return try type.read(stored) { [.key(utf8: key)] }
-    }
-
-    /// As ``PropertyListStorage/set(_:at:as:options:)`` for a top-level key, without making a path. The bytes must be
-    /// UTF-8.
-    package func set(
-        _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, as type: CodableType,
-        options: CodableType.EncodeOptions
-    ) throws -> Int {
-        let stored = options.replaces ? nil : try self.stored(forUTF8Key: key)
-        let encoded = try type.write(value, over: stored, options: options) { [.key(utf8: key)] }
-        try setStored(encoded.list, forUTF8Key: key)
-        return encoded.droppedElements
-    }
-
     /// Brings a value that an older program archived with NSKeyedArchiver into the form of its type, in one
     /// transaction.
     ///

@@ -190,10 +190,6 @@ private struct Tab: Codable, Equatable, Sendable {
         try store.set(archive, at: ["sound"])
         try store.set(louder, at: ["sound"], as: type)
         #expect(try store.stored(at: ["sound"]) == louder)
-        try store.set(archive, at: ["sound"])
-        let key = Array("sound".utf8)
-        _ = try key.withUnsafeBufferPointer { try store.set(louder, forUTF8Key: $0, as: type, options: .init()) }
-        #expect(try store.stored(at: ["sound"]) == louder)
         try store.set(list(["volume": 1, "own": true]), at: ["sound"])
         try store.set(louder, at: ["sound"], as: type)
         #expect(try store.stored(at: ["sound"]) == list(["volume": 5, "own": true]))

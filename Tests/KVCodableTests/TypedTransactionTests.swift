@@ -168,19 +168,16 @@ private struct Picky: Codable, Sendable {
     func asksOnce() throws {
         let type = try TypeRegistry().register(Picky.self, as: "Picky")
         try store.setStored(list("no"), at: ["key"])
-        let key = Array("key".utf8)
-        key.withUnsafeBufferPointer { key in
-            Picky.calls.store(0, ordering: .relaxed)
-            let read = #expect(throws: TypeError.self) { try store.value(forUTF8Key: key, as: type) }
-            #expect(read?.path == ["key"])
-            #expect(Picky.calls.load(ordering: .relaxed) == 1)
-            Picky.calls.store(0, ordering: .relaxed)
-            let written = #expect(throws: TypeError.self) {
-                try store.set(list("no"), forUTF8Key: key, as: type, options: .init(replaces: true))
-            }
-            #expect(written?.path == ["key"])
-            #expect(Picky.calls.load(ordering: .relaxed) == 1)
+        Picky.calls.store(0, ordering: .relaxed)
+        let read = #expect(throws: TypeError.self) { try store.value(at: ["key"], as: type) }
+        #expect(read?.path == ["key"])
+        #expect(Picky.calls.load(ordering: .relaxed) == 1)
+        Picky.calls.store(0, ordering: .relaxed)
+        let written = #expect(throws: TypeError.self) {
+            try store.set(list("no"), at: ["key"], as: type, options: .init(replaces: true))
         }
+        #expect(written?.path == ["key"])
+        #expect(Picky.calls.load(ordering: .relaxed) == 1)
         #expect(try store.stored(at: ["key"]) == list("no"))
     }
 

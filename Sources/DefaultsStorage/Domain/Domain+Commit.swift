@@ -84,14 +84,7 @@ extension Domain {
     func begin(until deadline: Deadline) throws(DefaultsError) {
         try takeWriterLock(until: deadline)
         do throws(DefaultsError) {
-            do throws(DefaultsError) {
-                try lockAndLook(until: deadline)
-            } catch {
-                guard error.code == .corrupt, lock.withLock({ recovers }) else { throw error }
-                // A damaged database is recovered by a look at it outside of a transaction.
-                try takeUp(try refreshEngine(until: deadline))
-                try lockAndLook(until: deadline)
-            }
+            try lockAndLook(until: deadline)
         } catch {
             writerLock.release()
             throw error
@@ -101,7 +94,6 @@ extension Domain {
             committingGrowth = growth
             delta = Delta()
             growth = FileSize()
-            countsExactly = false
             isScheduled = false
         }
     }

@@ -29,10 +29,8 @@ struct StoreLimits: Sendable, Hashable {
 
 /// The size of the stored values and of the changes over them, counted with each change. All with the lock held.
 ///
-/// `stored` is the size of base and committed changes, `committingGrowth` and `growth` are the most that the committing
-/// and the later changes add to it; a transaction counts its own. A look at the values, the new one and the one that it
-/// replaces, takes time: as long as the sum is within the limits without that, it is left out, and before a change is
-/// refused all are counted exactly.
+/// `stored` is the size of base and committed changes. `committingGrowth` and `growth` are what the committing and the
+/// later changes add to it. A transaction counts its own.
 extension Domain {
     /// How values are laid out in the file.
     var sizeFormat: PropertyListFormat { rowFormat ?? rules.format }
@@ -81,37 +79,12 @@ extension Domain {
 
     // MARK: - Changes
 
-    /// Counts the most that setting a key to `value` may add, without a look at the values, where the store has room
-    /// for it; false, and nothing is counted, where both values have to be looked at.
-    func countQuickly(
-        setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, in target: Delta, _ handle: HandleState
-    ) -> Bool {
-        guard !countsExactly else { return false }
-        let growth = FileSize(ofKey: key, as: sizeFormat, depth: 1) + value.largestFileSize(as: sizeFormat, depth: 1)
-        if !handle.limits.admit(growth, to: size) {
-            recount(handle)
-            guard !countsExactly, handle.limits.admit(growth, to: size) else { return false }
-        }
-        note(growth, in: target)
-        return true
-    }
-
-    /// Counts the unwritten changes exactly. The later ones are, too, where the store is more than half full: else that
-    /// many have to come before they are counted anew that this takes less time than they did.
-    private func recount(_ handle: HandleState) {
-        countChanges()
-        countsExactly = !handle.limits.admit(size, to: size)
-    }
-
     /// Counts a change of `target` before it is made; an error where the store would pass the handle's limits.
     func count(
         _ change: FileSize, in target: Delta, _ handle: HandleState, at path: @autoclosure () -> PropertyListPath
     ) throws(DefaultsError) {
-        if !countsTogether, !handle.limits.admit(change, to: size) {
-            if !countsExactly { recount(handle) }
-            guard handle.limits.admit(change, to: size) else {
-                throw handle.limits.error(change, to: size, at: path(), file: file)
-            }
+        guard countsTogether || handle.limits.admit(change, to: size) else {
+            throw handle.limits.error(change, to: size, at: path(), file: file)
         }
         note(change, in: target)
     }

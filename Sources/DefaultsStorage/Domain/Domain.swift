@@ -48,7 +48,6 @@ final class Domain: @unchecked Sendable {
     var stored = FileSize()
     var committingGrowth = FileSize()
     var growth = FileSize()
-    var countsExactly = false
     /// The format of a single value's row; nil where all of them are one file.
     let rowFormat: PropertyListFormat?
     var recovers: Bool
@@ -204,37 +203,19 @@ extension Domain {
         _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
     ) throws(DefaultsError) {
         let own = value.isWholeDocument || mayShareDocuments ? value : value.compacted()
-        // As `atOnce`, whose closure would count a reference to the domain, the handle and the value for each set: a
-        // fiftieth of the time of a typed record from Lua, which is near its target.
-        if try setInMemory(own, key, handle) { return }
-        try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
-            _ = try setInMemory(own, key, handle)
-        }
-    }
-
-    /// Sets the value in the delta that takes the calling thread's changes; false where that has to be a transaction's
-    /// and none is open.
-    private func setInMemory(
-        _ own: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
-    ) throws(DefaultsError) -> Bool {
-        let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
-            if needsTransaction { return nil }
-            try checkRefusal()
-            let target = self.target
-            let charges =
-                handle.quotas.isEmpty
-                ? []
-                : try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
-            if !countQuickly(setting: own, key, in: target, handle) {
+        try atOnce(handle) { () throws(DefaultsError) in
+            let mustSchedule = try lock.withLock { () throws(DefaultsError) in
+                try checkRefusal()
+                let target = self.target
+                let charges = try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
                 let growth = size(of: own, key) - size(of: key, in: target)
                 try count(growth, in: target, handle, at: [.key(utf8: key)])
+                target.set(own, for: key)
+                if !quotas.isEmpty { noteQuotas(key, [], charges) }
+                return noteChange(of: key)
             }
-            target.set(own, for: key)
-            if !quotas.isEmpty { noteQuotas(key, [], charges) }
-            return noteChange(of: key)
+            if mustSchedule { Flusher.shared.schedule(self) }
         }
-        if mustSchedule == true { Flusher.shared.schedule(self) }
-        return mustSchedule != nil
     }
 
     /// Throws the error that changes are refused with, if they are; with the lock held.
@@ -275,10 +256,7 @@ extension Domain {
     }
 
     /// Whether a change of the calling thread has to be written before its call returns.
-    var isImmediate: Bool { lock.withLock { needsTransaction } }
-
-    /// As `isImmediate`, with the lock held.
-    private var needsTransaction: Bool { handles.durability == .immediate && !isInTransaction }
+    var isImmediate: Bool { lock.withLock { handles.durability == .immediate && !isInTransaction } }
 
     /// Whether the key has a value, as the calling thread sees it; with the lock held. Puts no value together.
     func holds(_ key: UnsafeBufferPointer<UInt8>) -> Bool {

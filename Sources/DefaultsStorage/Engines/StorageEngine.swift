@@ -163,11 +163,6 @@ public enum DefaultsRecovery: Sendable, Hashable {
     case memory
     /// The backup, which was written this long ago.
     case backup(age: Duration)
-    /// The rows of a damaged database that could be read: how many, and how many of those that were found could not.
-    /// Rows that stood in its damaged parts are counted nowhere.
-    case rows(copied: Int, unreadable: Int)
-    /// An empty store: nothing could be read of a damaged database.
-    case nothing
 }
 
 /// The document of an empty store.

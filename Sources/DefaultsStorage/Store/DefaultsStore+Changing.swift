@@ -94,15 +94,6 @@ extension DefaultsStore {
         try set(value, at: [.key(key)])
     }
 
-    /// As ``set(_:forKey:)`` without making a String: for the C functions. The bytes must be UTF-8.
-    package func set(
-        _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, replaces: Bool
-    ) throws(DefaultsError) -> Int {
-        if types != nil { return try set(value, at: [.key(utf8: key)], replaces: replaces) }
-        try setStored(value, forUTF8Key: key)
-        return 0
-    }
-
     func setStored(_ value: PropertyList, forKey key: String) throws(DefaultsError) {
         try key.withBytes { bytes throws(DefaultsError) in
             try setStored(value, forUTF8Key: bytes.bindMemory(to: UInt8.self))

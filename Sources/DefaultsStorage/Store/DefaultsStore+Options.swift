@@ -42,8 +42,8 @@ extension DefaultsStore {
             /// file can be read again.
             case error
             /// The file is kept under another name, and replaced by the newer of the document in memory and the
-            /// backup; a database that is found damaged when it is opened gives way to a new one with the rows that can
-            /// be read. Where there is neither, and for a handle that only reads, it is an error all the same.
+            /// backup. If there is neither, for a handle that only reads, and for a database, it is an error:
+            /// `sqlite3 FILE .recover` reads what is left of a database.
             case recover
         }
 

@@ -30,7 +30,7 @@ public final class DefaultsStore: @unchecked Sendable {
     let validation: Options.Validation?
     package let schema: DefaultsSchema?
     /// The schema's types; nil where values are shown as they are stored.
-    let types: (any DefaultsSchemaTypes)?
+    package let types: (any DefaultsSchemaTypes)?
     /// The defaults of the schema's types, of top-level keys, as they are stored.
     let schemaDefaults: PropertyList
     let state: HandleState
@@ -138,12 +138,6 @@ extension DefaultsStore {
     public func value(forKey key: String) throws(DefaultsError) -> PropertyList? {
         if types != nil { return try shown(at: [.key(key)]) }
         return try stored(forKey: key)
-    }
-
-    /// As ``value(forKey:)`` without making a String of the key: for the C functions. The bytes must be UTF-8.
-    package func value(forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
-        if types != nil { return try shown(at: [.key(utf8: key)]) }
-        return try stored(forUTF8Key: key)
     }
 
     /// The value at `path` as it is stored, whatever the schema says; else as ``value(at:)``. Where nothing is stored,

@@ -7,12 +7,12 @@ internal import PropertyLists
 /// A store, or a transaction on one.
 typealias Storage = any PropertyListStorage & SchemaStorage
 
-/// A path's one key, as its bytes, which are UTF-8: the most frequent path, for which neither a path nor a String is
-/// made. A get of a scalar that makes them takes 2.4 times as long, which misses its target.
+/// The one key of a path into a store without a schema of types, as its UTF-8 bytes; nil for any other path. Neither a
+/// path nor a String is made of it: the row "get, from C" of `make bench` misses its target otherwise.
 private func onlyKey(
-    _ steps: UnsafePointer<kv_step>?, _ count: Int
+    _ steps: UnsafePointer<kv_step>?, _ count: Int, in store: DefaultsStore
 ) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
-    guard count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }
+    guard store.types == nil, count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }
     var room = Int(KV_PATH_BYTES)
     return try key.key("a key of the path", in: &room).bindMemory(to: UInt8.self)
 }
@@ -30,9 +30,10 @@ func read(
 func read(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, typed type: OpaquePointer? = nil
 ) throws -> PropertyList? {
-    guard let key = try onlyKey(steps, count) else { return try read(store, steps, count, as: type) }
-    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return try store.value(forUTF8Key: key) }
-    return try store.value(forUTF8Key: key, as: type)
+    guard let key = try onlyKey(steps, count, in: store) else { return try read(store, steps, count, as: type) }
+    let stored = try store.stored(forUTF8Key: key)
+    guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return stored }
+    return try stored.map { try type.read($0) { [.key(utf8: key)] } } ?? type.defaultValue
 }
 
 /// Sets the value at the path, as the type says where there is one; gives the number of dropped elements.
@@ -54,12 +55,18 @@ func write(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList,
     typed type: OpaquePointer?, _ flags: UInt32
 ) throws -> Int {
-    guard let key = try onlyKey(steps, count) else { return try write(store, steps, count, value, type, flags) }
+    guard let key = try onlyKey(steps, count, in: store) else {
+        return try write(store, steps, count, value, type, flags)
+    }
     let options = try encodeOptions(flags)
     guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
-        return try store.set(value, forUTF8Key: key, replaces: options.replaces)
+        try store.setStored(value, forUTF8Key: key)
+        return 0
     }
-    return try store.set(value, forUTF8Key: key, as: type, options: options)
+    let stored = options.replaces ? nil : try store.stored(forUTF8Key: key)
+    let encoded = try type.write(value, over: stored, options: options) { [.key(utf8: key)] }
+    try store.setStored(encoded.list, forUTF8Key: key)
+    return encoded.droppedElements
 }
 
 /// Sets the value that `value` gives, for every function that sets one. The path of an error inside the value begins

@@ -105,10 +105,6 @@ private func described(_ source: DefaultsRecovery) -> String {
     switch source {
     case .memory: "what was in memory"
     case .backup(let age): "the backup of \(age.components.seconds) seconds ago"
-    case .rows(let copied, 0): "a new database with the \(copied) values that could be read"
-    case .rows(let copied, let unreadable):
-        "a new database with the \(copied) values that could be read, without \(unreadable) that could not,"
-    case .nothing: "an empty store, since nothing could be read,"
     }
 }
 

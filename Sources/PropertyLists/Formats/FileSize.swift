@@ -84,16 +84,6 @@ extension PropertyList {
         }
         return FileSize(nodes: span, bytes: bytes &+ format.indentation &* depths)
     }
-
-    /// The most that ``fileSize(as:depth:)`` may be, without a look at the values where the facts about them are noted.
-    package func largestFileSize(as format: PropertyListFormat, depth: Int) -> FileSize {
-        guard isWholeDocument, let facts = document.facts else { return fileSize(as: format, depth: depth) }
-        let nodes = document.nodeCount
-        var bytes = FileText(format).largestSize(of: document.byteCount, isPlain: facts.isPlainText)
-        bytes &+= nodes &* FileLayout(format).largest(for: facts)
-        bytes &+= format.indentation &* nodes &* (depth &+ facts.depth)
-        return FileSize(nodes: nodes, bytes: bytes)
-    }
 }
 
 /// The most bytes that a writer puts around a value of each kind, besides the indentation.
@@ -135,16 +125,6 @@ private struct FileLayout {
         default: 24 &+ count
         }
     }
-
-    /// The most around a key or a value of the kinds that occur. Data is counted by its bytes, as text is.
-    func largest(for facts: DocumentFacts) -> Int {
-        // Of more than three at once an array would be made, for each set.
-        var size = max(max(key, string, number), max(boolean, container, integer(.min)))
-        if facts.contains(.data) { size = max(size, data(0) &+ 21) }
-        if facts.contains(.date) { size = max(size, date) }
-        if facts.contains(.uid) { size = max(size, uid) }
-        return size
-    }
 }
 
 /// The size of text in a file.
@@ -158,15 +138,6 @@ private struct FileText {
         case .xml, .openStep: text.count &+ 4 &* count(text) { $0 == 0x26 || $0 == 0x3C || $0 == 0x3E || $0 == 0x0D }
         case .json: text.count &+ 5 &* count(text) { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }
         case .binary: isASCII(UnsafeRawBufferPointer(text)) ? text.count : 2 &* text.count
-        }
-    }
-
-    /// The most that so many bytes of text take, or of data.
-    func largestSize(of count: Int, isPlain: Bool) -> Int {
-        switch format {
-        case .xml, .openStep: 5 &* count
-        case .json: 6 &* count
-        case .binary: isPlain ? count : 2 &* count
         }
     }
 

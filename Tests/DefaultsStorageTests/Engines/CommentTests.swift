@@ -159,16 +159,23 @@ import Testing
                     "<string>\u{7}</string>", with: "<string>fit</string>\n\t<key>b</key>\n\t<integer>1</integer>"))
     }
 
-    @Test("a file that is written whole has none of the old one's comments, and OpenStep becomes XML without them")
+    @Test("a file that is written whole has none of the old one's comments")
     func whole() throws {
         try folder.write(written, to: "a.plist")
         try PropertyListFile.write(list(["a": 1]), to: folder.file, as: .xml)
         #expect(try Array(folder.text(of: "a.plist").utf8) == list(["a": 1]).serialized(as: .xml))
-        try folder.write("{ /* a comment */ a = b; }", to: "b.plist")
-        let store = try DefaultsStore.open(
-            path: folder.file("b.plist"), options: options { $0.durability = .immediate })
-        try store.set(list("c"), at: ["a"])
-        #expect(try Array(folder.text(of: "b.plist").utf8) == list(["a": "c"]).serialized(as: .xml))
-        #expect(try folder.text(of: "b.plist.bak").contains("a comment"))
+    }
+
+    @Test("a store's file that is OpenStep text is refused with the way to convert it, and stays as it is")
+    func openStep() throws {
+        let text = "{ /* a comment */ a = b; }"
+        try folder.write(text, to: "b.plist")
+        let path = folder.file("b.plist")
+        let error = #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: path) }
+        #expect(error?.code == .invalidValue)
+        #expect(
+            error?.description
+                == "The file of a store cannot be OpenStep text; kvdefaults convert makes XML of it (\(path))")
+        #expect(try folder.text(of: "b.plist") == text)
     }
 }

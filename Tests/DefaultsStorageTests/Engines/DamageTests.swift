@@ -137,34 +137,10 @@ private final class Events {
         for name in parts { try folder.write(String(repeating: "no database", count: 500), to: name) }
         let path = folder.file("a.sqlite")
         #expect(throws: DefaultsError(.corrupt, "SQLite: file is not a database", file: path)) {
-            try DefaultsStore.open(path: path)
+            try DefaultsStore.open(path: path, options: options { $0.onCorruption = .recover })
         }
         #expect(try folder.names() == [".a.sqlite.lock"] + parts)
         #expect(try folder.text(of: "a.sqlite") == String(repeating: "no database", count: 500))
-    }
-
-    @Test("a damaged database is put aside, journal and all, where the program asked for it")
-    func recoversDatabase() throws {
-        try folder.write(String(repeating: "no database", count: 500), to: "a.sqlite")
-        let path = folder.file("a.sqlite")
-        let store = try DefaultsStore.open(path: path, options: options { $0.onCorruption = .recover })
-        let name = try #require(try folder.names().first { $0.hasPrefix("a.sqlite.corrupt-") })
-        let events = try Events(of: store)
-        #expect(try events.pumped() == [.recovered(file: path, quarantine: folder.file(name), source: .nothing)])
-        #expect(try store.keys().isEmpty)
-    }
-
-    @Test("a damaged database that cannot be put aside is an error, and stays where it is")
-    func unrecoverableDatabase() throws {
-        // With its suffix, longer than a name may be.
-        let name = String(repeating: "a", count: 226) + ".sqlite"
-        let content = String(repeating: "no database", count: 500)
-        try folder.write(content, to: name)
-        let error = #expect(throws: DefaultsError.self) {
-            try DefaultsStore.open(path: folder.file(name), options: options { $0.onCorruption = .recover })
-        }
-        #expect(error?.errno == ENAMETOOLONG)
-        #expect(try folder.text(of: name) == content)
     }
 
     // MARK: - A running store

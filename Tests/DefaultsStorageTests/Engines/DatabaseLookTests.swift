@@ -190,22 +190,6 @@ import Testing
         #expect(program.values == .emptyDictionary)
     }
 
-    @Test("a row that cannot be read is the one in memory in a database that is recovered")
-    func recovers() throws {
-        let program = try Program(path)
-        program.engine.recovers = true
-        try program.write([("a", list(1)), ("b", list(2))])
-        try folder.execute("UPDATE defaults SET value=x'00'; DROP TABLE commits", in: "a.sqlite")
-        program.engine.prepareFork()
-        #expect(try program.look() == .replaced)
-        #expect(try program.values == list(["a": 1, "b": 2]))
-        guard case .recovered(_, _, let source)? = program.events.value.first else {
-            Issue.record("nothing was told")
-            return
-        }
-        #expect(source == .rows(copied: 2, unreadable: 0))
-    }
-
     @Test("a copy of before a migration that is whole stays; one with damage is made anew")
     func copies() throws {
         let program = try Program(path)
@@ -275,25 +259,17 @@ import Testing
         #expect(try folder.openNames() == [])
     }
 
-    @Test("a copy for a migration, and a recovery, leave nothing open once the store is let go of")
+    @Test("a copy for a migration leaves nothing open once the store is let go of")
     func letsGo() throws {
         for version in 1...2 {
             do {
-                let store = try DefaultsStore.open(
-                    path: path,
-                    options: options {
-                        $0.durability = .immediate
-                        $0.onCorruption = .recover
-                    })
+                let store = try DefaultsStore.open(path: path, options: options { $0.durability = .immediate })
                 try store.set(list(version), at: ["a"])
                 try store.transaction { _ = try $0.beginMigration(to: version) }
                 // The second time the copy of before is looked at.
                 try store.transaction { _ = try $0.beginMigration(to: version) }
             }
             #expect(try folder.openNames() == [])
-            for end in ["-wal", "-shm"] { unlink(path + end) }
-            try folder.write("damaged", to: "a.sqlite")
         }
-        #expect(try folder.names().contains { $0.hasPrefix("a.sqlite.corrupt-") })
     }
 }

@@ -128,14 +128,16 @@ import Testing
         #expect(try !folder.names().contains("a.sqlite"))
     }
 
-    @Test("who only reads takes no journal for the database's that another one has left")
+    @Test("a reader that has a replaced database open does not read the old journal into the new one")
     func readsNoOtherJournal() throws {
         let store = try open()
         try store.set(list(1), at: ["a"])
-        rename(try makeOther(["b": 2]), path)
         let engine = try SQLiteEngine(
             try StoreFolder.open(path), format: .binary, isReadOnly: true, limits: options().limits)
-        let expected = DefaultsError(.corrupt, "The journal beside the database is another one's", file: path)
+        _ = try engine.refresh(over: { emptyDictionary }, until: .after(.seconds(5)))
+        rename(try makeOther(["b": 2]), path)
+        let expected = DefaultsError(
+            .corrupt, "The journal beside the database belongs to the one that it replaced", file: path)
         #expect(throws: expected) { _ = try engine.refresh(over: { emptyDictionary }, until: .after(.seconds(5))) }
         try store.sync()
         guard case .replaced(let found) = try engine.refresh(over: { emptyDictionary }, until: .after(.seconds(5)))
@@ -148,16 +150,14 @@ import Testing
 
     // MARK: - Damage
 
-    @Test("an empty file is damage, unless the program asked to recover")
+    @Test("an empty file is damage")
     func empty() throws {
         try folder.write("", to: "a.sqlite")
         let expected = DefaultsError(.corrupt, "The file is empty", file: path)
         #expect(throws: expected) { try open() }
         #expect(throws: expected) { try DefaultsStore.open(path: path, options: options { $0.isReadOnly = true }) }
+        #expect(throws: expected) { try open(.immediate, .recover) }
         #expect(try folder.text(of: "a.sqlite") == "")
-        let store = try open(.immediate, .recover)
-        try store.set(list(1), at: ["a"])
-        #expect(try Database(path).rows() == list(["a": 1]))
     }
 
     @Test("a database that has lost a table is damage", arguments: ["defaults", "commits", "changes"])
@@ -181,10 +181,6 @@ import Testing
         try folder.execute(statement, in: "a.sqlite")
         let expected = DefaultsError(.corrupt, "The database's list of commits is damaged", file: path)
         #expect(throws: expected) { try open() }
-        let recovered = try open(.immediate, .recover)
-        #expect(try recovered.value(forKey: "a") == list(1))
-        try recovered.set(list(2), forKey: "b")
-        try recovered.close()
     }
 
     private func storeWithBadRow() throws -> DefaultsStore {
@@ -255,63 +251,6 @@ import Testing
         try folder.execute("DELETE FROM defaults WHERE key='b'", in: "a.sqlite")
         try store.refresh()
         #expect(try store.snapshot() == list(["a": 1, "c": 3]))
-    }
-
-    @Test("recovering copies the rows that can be read, and says how many")
-    func recovers() throws {
-        do {
-            let store = try open(.manual)
-            for number in 0..<300 {
-                try store.set(list(String(repeating: "x", count: 500)), at: [.key("k\(1000 + number)")])
-            }
-            try store.close()
-        }
-        try folder.execute(
-            "UPDATE defaults SET value=x'00' WHERE key='k1007'; PRAGMA wal_checkpoint(TRUNCATE)", in: "a.sqlite")
-        // A page in the midst of the table.
-        let handle = try #require(FileHandle(forUpdatingAtPath: path))
-        try handle.seek(toOffset: 4096 * 20)
-        try handle.write(contentsOf: Data(repeating: 0xFF, count: 4096))
-        try handle.close()
-        let error = #expect(throws: DefaultsError.self) { try open() }
-        #expect(error?.code == .corrupt)
-        let store = try open(.immediate, .recover)
-        let box = Box<[DefaultsEvent]>([])
-        let watch = try store.watchEvents { event in box.change { $0.append(event) } }
-        _ = try store.pump()
-        watch.cancel()
-        let count = try store.keys().count
-        #expect((280..<299).contains(count))
-        let name = try #require(try folder.names().first { $0.hasPrefix("a.sqlite.corrupt-") })
-        #expect(
-            box.value == [
-                .recovered(
-                    file: path, quarantine: folder.file(name), source: .rows(copied: count, unreadable: 1))
-            ])
-        #expect(try store.value(at: ["k1000"]) != nil && store.value(at: ["k1299"]) != nil)
-        #expect(try Database(path).rows() == store.snapshot())
-    }
-
-    @Test(
-        "an open store that may recover goes on with what it has in memory, and with what can be read",
-        arguments: [true, false])
-    func recoversOpen(isWhole: Bool) throws {
-        let store = try open(.manual, .recover)
-        try store.set(list(1), forKey: "a")
-        try store.sync()
-        try store.set(list(2), forKey: "b")
-        let other = isWhole ? try makeOther(["a": 7, "c": 3]) : folder.file("other")
-        if isWhole {
-            try folder.execute("DROP TABLE changes", in: "other.sqlite")
-        } else {
-            try folder.write(String(repeating: "no database", count: 1000), to: "other")
-        }
-        rename(other, path)
-        try store.sync()
-        let expected = try isWhole ? list(["a": 7, "b": 2, "c": 3]) : list(["a": 1, "b": 2])
-        #expect(try store.snapshot() == expected)
-        #expect(try Database(path).rows() == expected)
-        #expect(try folder.names().contains { $0.hasPrefix("a.sqlite.corrupt-") })
     }
 
     // MARK: - Versions and sizes

@@ -51,14 +51,6 @@ import Testing
             let bytes = try max(list.serialized(as: format).count, list.fileContents(as: format).count)
             #expect(size.bytes >= bytes, "\(list)")
             #expect(size.nodes == list.documentNodes, "\(list)")
-            // With the facts about the document that is made of another's nodes.
-            let document = list.compacted().document
-            let noted = try PropertyList(
-                validating: UnsafeBufferPointer(start: document.nodes, count: document.nodeCount),
-                bytes: UnsafeRawBufferPointer(start: document.bytes, count: document.byteCount))
-            let most = noted.largestFileSize(as: format, depth: round)
-            let exact = noted.fileSize(as: format, depth: round)
-            #expect(most.bytes >= exact.bytes && most.nodes == exact.nodes, "\(list)")
         }
     }
 

@@ -1,4 +1,4 @@
-"""What the SQLite engine makes, what it does not touch, and what it puts aside; without the library it says so."""
+"""What the SQLite engine makes, and what it does not touch; without the library it says so."""
 import os
 import pathlib
 import plistlib
@@ -18,12 +18,12 @@ def expect(said, expected, what):
 
 
 def prove(proofs, folder):
-    for check in (made, unmade, without_links, met, synchronous, foreign, damaged, waited, unmoved, running, locked,
+    for check in (made, unmade, without_links, met, synchronous, foreign, damaged, running, locked,
                   leaves, copied, without_library):
         inner = f"{folder}/{check.__name__}"
         os.makedirs(inner)
         check(proofs, inner + "/store.sqlite")
-    return ("made, not made, without links, met, synchronous, another program's, damaged, waited for, not moved, running, "
+    return ("made, not made, without links, met, synchronous, another program's, damaged, running, "
             "locked, left, copied, no library")
 
 
@@ -51,17 +51,10 @@ def unmade(proofs, path):
 
 
 def without_links(proofs, path):
-    """Where there are no hard links a database is made, and a damaged one put aside, by renames."""
+    """Without hard links a database is made by a rename."""
     refused = {"LD_PRELOAD": proofs.compiled("refuse.c"), "REFUSE": "link"}
     expect(proofs.run("probe", path, **refused).stdout, "open 0\nset\n", "a new database")
     check_modes(os.path.dirname(path))
-    garbage = os.urandom(4096)
-    pathlib.Path(path).write_bytes(garbage)
-    said = proofs.run("probe", path, STORE_CORRUPTION="recover", **refused).stdout
-    expect(said, "open 0\nset\nrecovered\n", "a damaged one")
-    kept = [file.read_bytes() for file in pathlib.Path(path).parent.glob("store.sqlite.corrupt-*")]
-    if kept != [garbage] or read_store(path) != {"probed": 1}:
-        raise Broken(f"{len(kept)} files are kept; {read_store(path)} is stored")
 
 
 def met(proofs, path):
@@ -114,8 +107,7 @@ def foreign(proofs, path):
 
 
 def damaged(proofs, path):
-    """A damaged database is an error and stays. Where the program asked to recover, it goes aside with its journal, both
-    at once, and what was in them can be looked at."""
+    """A damaged database is an error. It stays with its journal, also if the program asked to recover."""
     holder = proofs.start("hold", path)
     if holder.stdout.readline() != "holding\n":
         raise Broken("the holder did not start")
@@ -128,52 +120,9 @@ def damaged(proofs, path):
     for part in parts.values():
         part.write_bytes(garbage)
     names = sorted(os.listdir(os.path.dirname(path)))
-    expect(proofs.run("probe", path).stdout, "error corrupt: SQLite: ", "damaged")
+    expect(proofs.run("probe", path, STORE_CORRUPTION="recover").stdout, "error corrupt: SQLite: ", "damaged")
     if sorted(os.listdir(os.path.dirname(path))) != names or parts[""].read_bytes() != garbage:
         raise Broken("a damaged database was touched")
-    for part in parts.values():
-        part.write_bytes(garbage)
-    said = proofs.run("probe", path, STORE_CORRUPTION="recover").stdout
-    if said != "open 0\nset\nrecovered\n":
-        raise Broken(f"{said!r}")
-    parent = pathlib.Path(path).parent
-    for end in parts:
-        kept = [file for file in parent.glob("store.sqlite.corrupt-*" + end)
-                if end or file.name[-4:] not in parts]
-        if len(kept) != 1:
-            raise Broken(f"{end}: {os.listdir(parent)}")
-        if not end and kept[0].read_bytes() != garbage:
-            raise Broken("what was put aside is not what was there")
-    if read_store(path) != {"probed": 1}:
-        raise Broken(f"{read_store(path)}")
-    check_modes(os.path.dirname(path))
-
-
-def waited(proofs, path):
-    """Who is writing into a damaged database ends that before it is put aside."""
-    proofs.run("attempt", path, 3)
-    database = sqlite3.connect(path, isolation_level=None)
-    database.execute("DROP TABLE commits")
-    database.execute("BEGIN IMMEDIATE")
-    database.execute("INSERT INTO defaults VALUES('late', ?, 1)", (plistlib.dumps(7, fmt=plistlib.FMT_BINARY),))
-    program = proofs.start("probe", path, env={**os.environ, "STORE_CORRUPTION": "recover"})
-    time.sleep(0.3)
-    database.execute("COMMIT")
-    said, _ = program.communicate(timeout=20)
-    database.close()
-    if said != "open 2\nset\nrecovered\n" or read_store(path) != {"number": 3, "late": 7, "probed": 1}:
-        raise Broken(f"{said!r}: {read_store(path)}")
-
-
-def unmoved(proofs, path):
-    """A damaged database that cannot be put aside stays, with nothing beside it but the lock."""
-    garbage = os.urandom(4096)
-    pathlib.Path(path).write_bytes(garbage)
-    expect(proofs.run("probe", path, LD_PRELOAD=proofs.compiled("refuse.c"), REFUSE="rename",
-                      STORE_CORRUPTION="recover").stdout, "error io: rename", "a rename that fails")
-    names = {name for name in os.listdir(os.path.dirname(path)) if ".corrupt-" not in name}
-    if names != {".store.sqlite.lock", "store.sqlite"} or pathlib.Path(path).read_bytes() != garbage:
-        raise Broken(f"{os.listdir(os.path.dirname(path))}")
 
 
 def running(proofs, path):

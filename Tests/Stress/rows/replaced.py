@@ -1,25 +1,21 @@
-"""A database that is removed, replaced or damaged while programs have it open: what is said to be durable is found."""
+"""A database that is removed or replaced while programs have it open: what is said to be durable is found."""
 import glob
 import os
 import pathlib
 import shutil
-import sqlite3
 import subprocess
 
-from rows.proofs import Broken, check_modes, read_store
+from rows.proofs import Broken, read_store
 from rows.writers import Writer
 
 
 def prove(proofs, folder):
-    for check in (under_writer, left_journal, in_transaction):
+    for check in (under_writer, in_transaction):
         inner = f"{folder}/{check.__name__}"
         os.makedirs(inner)
         check(proofs, inner + "/store.sqlite")
     moments = in_commit(proofs, f"{folder}/in_commit")
-    rounds = proofs.size(4, 30)
-    for number in range(rounds):
-        recovered_by_all(proofs, f"{folder}/round-{number}")
-    return f"removed, replaced, with a journal left, in a transaction, at {moments} moments of a commit; {rounds} times 8 processes that recover"
+    return f"removed, replaced, in a transaction, at {moments} moments of a commit"
 
 
 def does(writer, line, expected="ok"):
@@ -76,30 +72,6 @@ def under_writer(proofs, path):
         raise Broken("the last one left the journal")
 
 
-def left_journal(proofs, path):
-    """A program is killed, and its database replaced: the journal that it left is not the new one's."""
-    other = other_database(proofs, path)
-    for keeps_open in (False, True):
-        holder = Writer(proofs, path, "immediate")
-        does(holder, "set a 1;set b 2")
-        if not keeps_open:
-            holder.process.kill()
-            holder.process.wait()
-        if not os.path.getsize(path + "-wal"):
-            raise Broken("no journal to leave")
-        os.unlink(path)
-        shutil.copy(other, path)
-        writer = Writer(proofs, path, "immediate")
-        does(writer, "set c 3")
-        expect_stored(path, {"old": 1, "c": 3})
-        if keeps_open:
-            does(holder, "set d 4")
-            expect_stored(path, {"old": 1, "c": 3, "d": 4})
-            holder.leave()
-        writer.leave()
-        os.unlink(path)
-
-
 def in_transaction(proofs, path):
     other = other_database(proofs, path)
     writer = Writer(proofs, path, "manual")
@@ -149,50 +121,3 @@ def in_commit(proofs, folder):
         expect_stored(path, expected | {"c": 3})
         writer.leave()
     return len(made) - first
-
-
-def recovered_by_all(proofs, folder):
-    """Eight programs find the damage at the same time, and make changes of their own and to a counter of all."""
-    os.makedirs(folder)
-    path = folder + "/store.sqlite"
-    if proofs.random.randrange(2):
-        with open(path, "wb") as file:
-            file.write(proofs.random.randbytes(20_000))
-        os.chmod(path, 0o600)
-        kept = {}
-    else:
-        kept = damage_middle(proofs, path)
-    processes = [proofs.start("count", path, f"p{number}", 2, env={**os.environ, "STORE_CORRUPTION": "recover"})
-                 for number in range(8)]
-    for process in processes:
-        said, _ = process.communicate(timeout=120)
-        if said != "done\n" or process.returncode != 0:
-            raise Broken(f"{said!r}")
-    found = read_store(path)
-    expected = {f"p{number}-{change}": change for number in range(8) for change in range(2)} | {"counter": 16}
-    lost = [key for key, value in expected.items() if found.get(key) != value]
-    if lost:
-        raise Broken(f"lost: {lost}, the counter is {found.get('counter')}")
-    rows = [key for key in found if key.startswith("key-")]
-    if len(rows) < len(kept) * 0.8:
-        raise Broken(f"only {len(rows)} of {len(kept)} rows were copied")
-    if len([name for name in glob.glob(path + ".corrupt-*") if name[-4:] not in ("-wal", "-shm")]) != 1:
-        raise Broken(f"{os.listdir(folder)}")
-    check_modes(folder)
-
-
-def damage_middle(proofs, path):
-    writer = Writer(proofs, path, "manual")
-    keys = [f"key-{1000 + number}" for number in range(300)]
-    for key in keys:
-        does(writer, f'set {key} "{"x" * 400}"')
-    does(writer, "sync;close")
-    writer.leave()
-    database = sqlite3.connect(path)
-    page = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'defaults'").fetchone()[0]
-    count = database.execute("PRAGMA page_count").fetchone()[0]
-    database.close()
-    with open(path, "r+b") as file:
-        file.seek(4096 * max(page, count // 2))
-        file.write(b"\xff" * 4096)
-    return keys

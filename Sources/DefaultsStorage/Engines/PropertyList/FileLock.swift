@@ -50,19 +50,6 @@ struct FileLock {
     /// Closes the file, in a child process, whose parent keeps the lock.
     func abandon() { OpenLocks.shared.close(descriptor) }
 
-    /// The lock file, to read; nil for none.
-    static func file(of folder: StoreFolder) throws(DefaultsError) -> FileDescriptor? {
-        try folder.openFile(name(folder), O_RDONLY | O_NONBLOCK)
-    }
-
-    /// Writes a note into the lock file for its next holder.
-    func replaceContents(_ bytes: [UInt8]) throws(DefaultsError) {
-        guard ftruncate(descriptor.number, 0) == 0, lseek(descriptor.number, 0, SEEK_SET) == 0 else {
-            throw DefaultsError.system("ftruncate", errno, file: descriptor.path)
-        }
-        try descriptor.write(bytes)
-    }
-
     /// The note that the last commit left.
     var note: ExchangeNote? { ExchangeNote(descriptor.beginning(512)) }
 

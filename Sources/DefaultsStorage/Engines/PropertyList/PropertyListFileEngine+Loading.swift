@@ -42,7 +42,7 @@ extension PropertyListFileEngine {
     /// Takes the document of the file that was read as the stored one.
     func adopt(_ file: ParsedFile, _ stamp: FileStamp) -> EngineState {
         adopt(stamp)
-        format = file.format == .openStep ? format : file.format
+        format = file.format
         hasLayout = file.hasLayout
         return .replaced(file.list)
     }
@@ -122,10 +122,17 @@ extension PropertyListFileEngine {
             if unreadable.code != .limitExceeded { unreadable.code = .corrupt }
             return .unreadable(unreadable, stamp)
         }
-        if parsed.list.kind == .dictionary { return .good(parsed, stamp) }
-        // Any word is an OpenStep string: such a file is more likely damaged than meant.
-        let code: DefaultsError.Code = parsed.format == .openStep ? .corrupt : .invalidValue
-        let words = ErrorWords.expected("Dictionary at the root", found: "\(parsed.list.kind)")
-        return .unreadable(DefaultsError(code, words, file: file), stamp)
+        let isOpenStep = parsed.format == .openStep
+        guard parsed.list.kind == .dictionary else {
+            // Any word is an OpenStep string: such a file is more likely damaged than meant.
+            let words = ErrorWords.expected("Dictionary at the root", found: "\(parsed.list.kind)")
+            return .unreadable(DefaultsError(isOpenStep ? .corrupt : .invalidValue, words, file: file), stamp)
+        }
+        guard !isOpenStep else {
+            let words = ErrorWords.wrong(
+                "The file of a store cannot be OpenStep text", advice: "kvdefaults convert makes XML of it")
+            return .unreadable(DefaultsError(.invalidValue, words, file: file), stamp)
+        }
+        return .good(parsed, stamp)
     }
 }

@@ -29,9 +29,6 @@ extension SQLiteEngine {
             isGone = false
             return try look(until: deadline)
         } catch {
-            if error.code == .corrupt, recovers, !isReadOnly, !isInTransaction {
-                return try recover(over: try memory(), until: deadline)
-            }
             if error.code != .timedOut, error.code != .unavailable { note(error) }
             throw error
         }

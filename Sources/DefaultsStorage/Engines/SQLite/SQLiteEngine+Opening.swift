@@ -6,8 +6,6 @@ internal import PropertyLists
 struct FileIdentity: Equatable {
     var inode: UInt
     fileprivate var born: Int64
-
-    var text: String { "\(inode):\(born)" }
 }
 
 extension StoreFolder {
@@ -26,9 +24,11 @@ extension SQLiteEngine {
         if let connection {
             if !connection.hasMoved { return connection }
             disconnect()
+            try leaveJournal(until: deadline)
         }
         let new = try connect(until: deadline)
         connection = new
+        journal = try folder.identity(of: journalName)
         if let now = try folder.identity(of: folder.fileName), now != file {
             seen = nil
             file = now
@@ -44,10 +44,7 @@ extension SQLiteEngine {
                 try checkFile()
                 let new = try patiently(until: deadline) { () throws(DefaultsError) in try prepared() }
                 // Its journal was opened after it: of another file where that was replaced in between.
-                if !new.hasMoved {
-                    try noteJournal()
-                    return new
-                }
+                if !new.hasMoved { return new }
                 new.close()
             }
             throw DefaultsError(.io, "The database is replaced again and again", file: folder.path)
@@ -56,13 +53,10 @@ extension SQLiteEngine {
 
     private func connectForReading(until deadline: Deadline) throws(DefaultsError) -> SQLiteConnection {
         if try folder.status(of: folder.fileName)?.st_size == 0 { throw empty }
-        if try hasForeignJournal() {
-            throw DefaultsError(.corrupt, "The journal beside the database is another one's", file: folder.path)
-        }
         return try SQLiteConnection(try folder.currentPath(of: folder.fileName), isReadOnly: true)
     }
 
-    /// Runs `body` with the lock under which a database is opened, made and recovered.
+    /// Runs `body` with the lock under which a database is opened and made.
     func withFileLock<Result>(
         until deadline: Deadline, _ body: () throws(DefaultsError) -> Result
     ) throws(DefaultsError) -> Result {
@@ -80,42 +74,31 @@ extension SQLiteEngine {
 
     private var empty: DefaultsError { DefaultsError(.corrupt, "The file is empty", file: folder.path) }
 
-    /// Makes the database where there is none, and puts a journal aside that is another one's.
+    /// Makes the database if there is none.
     private func checkFile() throws(DefaultsError) {
         guard let status = try folder.status(of: folder.fileName) else {
             try putJournalAside()
-            return try makeDatabase([])
+            return try makeDatabase()
         }
         // A database is never empty while it is being made: see `makeDatabase`.
         if status.st_size == 0 { throw empty }
-        if try hasForeignJournal() { try putJournalAside() }
     }
 
-    /// Whether the journal beside the database is that of another one, which had the name before: SQLite would write
-    /// its pages over this one.
-    private func hasForeignJournal() throws(DefaultsError) -> Bool {
-        guard let journal = try folder.identity(of: journalName),
-            let database = try folder.identity(of: folder.fileName), let note = try notedJournal()
-        else { return false }
-        return note.hasSuffix(" " + journal.text) && !note.hasPrefix(database.text + " ")
-    }
-
-    /// The database that was opened last, and its journal, as the lock file says; nil where it says nothing.
-    private func notedJournal() throws(DefaultsError) -> String? {
-        guard let file = try FileLock.file(of: folder),
-            let text = String(validating: try file.readToEnd(), as: UTF8.self)
-        else { return nil }
-        let words = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 4, words[0] == "journal", words[3] == "\n" else { return nil }
-        return words[1] + " " + words[2]
-    }
-
-    private func noteJournal() throws(DefaultsError) {
-        guard let journal = try folder.identity(of: journalName),
-            let database = try folder.identity(of: folder.fileName)
-        else { return }
-        let note = "\(database.text) \(journal.text)"
-        if try notedJournal() != note { try fileLock?.replaceContents(Array("journal \(note) \n".utf8)) }
+    /// After another file took the database's name: puts the journal of the old database aside. SQLite would write its
+    /// pages over the new one.
+    private func leaveJournal(until deadline: Deadline) throws(DefaultsError) {
+        guard let journal else { return }
+        guard !isReadOnly else {
+            guard try folder.identity(of: journalName) != journal else {
+                throw DefaultsError(
+                    .corrupt, "The journal beside the database belongs to the one that it replaced", file: folder.path)
+            }
+            return
+        }
+        try withFileLock(until: deadline) { () throws(DefaultsError) in
+            if try folder.identity(of: journalName) == journal { try putJournalAside() }
+        }
+        self.journal = nil
     }
 
     /// Keeps a journal without its database under another name. Programs that have it open find that the database has
@@ -214,18 +197,19 @@ extension SQLiteEngine {
 
     // MARK: - Making a database
 
-    /// Makes a database with these rows and gives it the store's name once it is whole, and on the disk: no other
-    /// program ever sees a part of it.
-    fileprivate func makeDatabase(_ rows: [SalvagedRow]) throws(DefaultsError) {
-        let name = try buildDatabase(rows)
+    /// Makes an empty database and gives it the store's name once it is whole and on the disk. No other program ever
+    /// sees a part of it.
+    private func makeDatabase() throws(DefaultsError) {
+        removeTemporary()
         defer { removeTemporary() }
+        try buildDatabase()
         do throws(DefaultsError) {
-            try folder.link(name, to: folder.fileName)
+            try folder.link(temporaryName, to: folder.fileName)
         } catch {
             // Made by a program that knows nothing of our lock.
             if error.errno == EEXIST { return }
             // No hard links here.
-            try folder.rename(name, to: folder.fileName)
+            try folder.rename(temporaryName, to: folder.fileName)
         }
         try folder.descriptor.synchronize()
     }
@@ -236,47 +220,22 @@ extension SQLiteEngine {
         for end in ["", "-wal", "-shm", "-journal"] { folder.unlink(temporaryName + end) }
     }
 
-    /// - Returns: the name of the temporary file. A killed process's file of that name is gone: the lock is held.
-    func buildDatabase(_ rows: [SalvagedRow]) throws(DefaultsError) -> String {
-        removeTemporary()
-        do throws(DefaultsError) {
-            // With our mode before SQLite makes it with its own: the -wal and -shm files take the mode of this one.
-            let file = try folder.openFile(temporaryName, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-            try fillDatabase(rows)
-            try file?.synchronize()
-            guard try folder.status(of: temporaryName + "-wal") == nil else {
-                throw DefaultsError(.io, "The new database could not be written", file: folder.path)
-            }
-        } catch {
-            removeTemporary()
-            throw error
+    private func buildDatabase() throws(DefaultsError) {
+        // With our mode before SQLite makes it with its own: the -wal and -shm files take the mode of this one.
+        let file = try folder.openFile(temporaryName, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        try makeTables()
+        try file?.synchronize()
+        guard try folder.status(of: temporaryName + "-wal") == nil else {
+            throw DefaultsError(.io, "The new database could not be written", file: folder.path)
         }
-        return temporaryName
     }
 
-    /// Makes the tables and rows in the temporary file, which goes to the disk when it is whole.
-    private func fillDatabase(_ rows: [SalvagedRow]) throws(DefaultsError) {
+    /// Makes the tables in the temporary file. The caller has it written to the disk.
+    private func makeTables() throws(DefaultsError) {
         let new = try SQLiteConnection(try folder.currentPath(of: temporaryName), isReadOnly: false)
         defer { new.close() }
         try new.execute("PRAGMA synchronous=OFF; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL")
-        try new.execute("BEGIN IMMEDIATE;" + Self.allTables)
-        try insert(rows, new)
-        try new.execute("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+        try new.execute("BEGIN IMMEDIATE;" + Self.allTables + "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
         new.isTrusted = true
-    }
-
-    private func insert(_ rows: [SalvagedRow], _ connection: SQLiteConnection) throws(DefaultsError) {
-        let statement = try connection.prepare(Statement.upsert.rawValue)
-        defer { connection.finalize(statement) }
-        for row in rows {
-            try row.key.withUnsafeBufferPointer { key throws(DefaultsError) in
-                try row.value.withUnsafeBufferPointer { value throws(DefaultsError) in
-                    try connection.bind(statement, 1, text: key)
-                    try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(value))
-                    try connection.bind(statement, 3, integer: 0)
-                    try connection.run(statement)
-                }
-            }
-        }
     }
 }

@@ -9,7 +9,7 @@ internal import PropertyLists
 /// table `changes` for as long as a process that looks again can be expected to ask for them; one that comes later
 /// loads everything.
 ///
-/// The database is opened, made and recovered with the ``FileLock`` held; writes go by SQLite's own locks.
+/// The database is opened and made with the ``FileLock`` held; writes go by SQLite's own locks.
 /// Whether the open file still has its name is looked at before each use, and after each commit.
 ///
 /// `@unchecked Sendable`: used only with the domain's writer lock held.
@@ -27,7 +27,6 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     /// Of no meaning: this process's own writes into the database are noticed.
     var isCurrent: Bool { true }
     var isShared: Bool { true }
-    var recovers = false
     var unreadable: DefaultsError?
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
     var synchronization = DefaultsSynchronization.full
@@ -47,6 +46,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var isGone = false
     /// The database that was read last, and its newest commit then; nil for none.
     var file: FileIdentity?
+    /// The journal beside that database when it was opened.
+    var journal: FileIdentity?
     var seen: NewestCommit?
     /// SQLite's count of others' commits at the last look; -1 for a new connection.
     var dataVersion: Int64 = -1
