@@ -94,9 +94,9 @@ extension DefaultsStore {
         /// Counted are the bytes that the file's format takes at most, for a database those of the values. Whatever the
         /// option says, a top-level value in SQLite has 1,000,000,000 bytes at most, and a sync of more throws, and
         /// writes nothing; its key has 16,384 bytes at most.
-        public var maximumBytes = 256 << 20
+        public var maximumBytes = StoreLimits.standard.bytes
         /// The most values and keys that the store may have, counted at every depth; as ``maximumBytes``.
-        public var maximumNodes = 1 << 24
+        public var maximumNodes = StoreLimits.standard.nodes
         /// Called before each change. An error that it throws refuses the change: a ``DefaultsError`` as it is, any
         /// other as ``DefaultsError/Code/refused``. Every caller reads its text, a script that may not know the store's
         /// file among them.

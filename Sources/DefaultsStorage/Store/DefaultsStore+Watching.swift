@@ -18,32 +18,6 @@ public enum DefaultsScope: Sendable, Hashable {
     case everything
 }
 
-/// A difference between a value that a watch has told of and the present one.
-///
-/// ```swift
-/// let watch = try store.watch(.everything) { change in
-///     switch (change.old, change.new) {
-///     case (nil, let new?): print("\(change.path) is new: \(new)")
-///     case (let old?, let new?): print("\(change.path) was \(old), is \(new)")
-///     case (_, nil): print("\(change.path) is gone")
-///     }
-/// }
-/// ```
-public struct DefaultsChange: Sendable, Hashable {
-    /// The path that has changed, from the root of the store; as deep as the watch's ``DefaultsScope`` looks.
-    public var path: PropertyListPath
-    /// The value before; nil when there was none.
-    public var old: PropertyList?
-    /// The present value; nil when there is none any more.
-    public var new: PropertyList?
-
-    public static func == (left: DefaultsChange, right: DefaultsChange) -> Bool {
-        left.path == right.path && left.old == right.old && left.new == right.new
-    }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(path) }
-}
-
 /// A watch on a store; ends when it is cancelled or the store is closed.
 ///
 /// ```swift

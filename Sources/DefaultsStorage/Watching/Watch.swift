@@ -132,29 +132,3 @@ extension DefaultsSchemaTypes {
         return try DefaultsStore.mapped(value) { path, value in try read(value, at: path) }
     }
 }
-
-extension DefaultsChange {
-    /// A change for each path at which two values differ, down to values that are no dictionaries.
-    static func between(
-        _ old: PropertyList?, _ new: PropertyList?, below path: PropertyListPath = []
-    ) -> [DefaultsChange] {
-        var changes: [DefaultsChange] = []
-        compare(old, new, at: path, into: &changes)
-        return changes
-    }
-
-    /// Recursion is bounded by the depth limit of documents.
-    private static func compare(
-        _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath, into changes: inout [DefaultsChange]
-    ) {
-        guard old != new else { return }
-        guard let old, let new, old.kind == .dictionary, new.kind == .dictionary else {
-            changes.append(DefaultsChange(path: path, old: old, new: new))
-            return
-        }
-        for (key, value) in old.entries { compare(value, new[key], at: path.appending(.key(key)), into: &changes) }
-        for (key, value) in new.entries where old[key] == nil {
-            changes.append(DefaultsChange(path: path.appending(.key(key)), old: nil, new: value))
-        }
-    }
-}

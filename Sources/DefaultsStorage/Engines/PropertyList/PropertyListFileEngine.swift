@@ -42,7 +42,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     private(set) var hasLostLock = false
     private var hasSwept = false
     var recovers = false
-    var settleTime = DefaultsStore.Options().settleTime
+    var settleTime = Duration.seconds(1)
     /// The file that could not be read at the last look; nil when it could.
     var found: UnreadableFile?
     var unreadable: DefaultsError? { found?.error }
@@ -117,7 +117,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     func remadeAfterFork() -> (any StorageEngine)? {
         // Of the limits and options the domain tells it before each look.
         try? PropertyListFileEngine(
-            folder, format: newFormat, isReadOnly: isReadOnly, limits: DefaultsStore.Options().limits)
+            folder, format: newFormat, isReadOnly: isReadOnly, limits: .standard)
     }
 
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {

@@ -197,11 +197,3 @@ extension stat {
     /// Whether everybody may rename the files of a folder.
     fileprivate var isOpenToEverybody: Bool { st_mode & S_IWOTH != 0 && st_mode & S_ISVTX == 0 }
 }
-
-/// A short text that cannot be guessed, for the names of temporary files.
-func randomName() -> String { String(UInt64.random(in: 1 << 62 ... .max), radix: 36) }
-
-/// Whether a name is one of ``randomName()``: no name that a person would give.
-func isRandomName(_ name: some StringProtocol) -> Bool {
-    (10...13).contains(name.utf8.count) && UInt64(name, radix: 36) != nil
-}
