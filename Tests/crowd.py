@@ -132,6 +132,7 @@ def sleep_in_steps(seconds):
     return late
 
 
+# proves: G9, G60
 def together(tools, folder, engine, seconds, limit):
     path = folder / f"shared.{engine}"
     crowd = Crowd(tools, path)
@@ -206,6 +207,7 @@ def is_ours(key):
     return key.rsplit("-", 1)[0] in NAMES
 
 
+# proves: G19
 def beside_user_defaults(tools, folder, seconds):
     program = BINARIES / "UserDefaultsHelper"
     if not program.exists():

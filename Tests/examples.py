@@ -169,6 +169,7 @@ def lua_of(version):
             environment(LUA_CPATH=f"{ROOT}/build/lua/{version}/?.so;;"))
 
 
+# proves: G109
 def lua_snippets(folder):
     for version in LUAS:
         program, environment = lua_of(version)
@@ -203,6 +204,7 @@ def from_ffi(folder):
 C_COMPILERS = {"c": ("gcc", "-std=c11"), "cpp": ("g++", "-std=c++17")}
 
 
+# proves: G109
 def c_snippets(folder, language):
     for name, code in snippets(language):
         source, program = folder / f"snippet.{language}", folder / "snippet"
@@ -322,6 +324,7 @@ def command(line):
 OPERATORS = ROOT / "docs/operators.md"
 
 
+# proves: G109
 def operators(folder):
     """The commands of the operators' page, in their order, in the home of a user who has the stores that it names."""
     home = folder / "operator"

@@ -74,6 +74,7 @@ def is_named(case):
         for bound in (found[1], found[2]))
 
 
+# proves: G57
 def main():
     draft = validator()
     write_cases()

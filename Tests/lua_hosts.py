@@ -31,6 +31,7 @@ def set_lua(folder):
     return script
 
 
+# proves: G90
 def neovim(folder):
     notes = folder / "notes.json"
     options = folder / "nvim/margin.json"
@@ -226,6 +227,7 @@ def killed(nginx, workers):
         check(found[0] == 403, "nginx: what was set is in force in both", str(found))
 
 
+# proves: G90
 def nginx(folder):
     server = Nginx(folder)
     try:

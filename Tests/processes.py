@@ -61,6 +61,7 @@ def last_acknowledged(output):
     return int(lines[-2]) if len(lines) > 1 else None
 
 
+# proves: G1
 def kill_in_the_middle(folder, kills):
     """Kills a saving process at a random moment, again and again, and looks at the file each time."""
     path = folder / "kills.plist"
@@ -89,6 +90,7 @@ def kill_in_the_middle(folder, kills):
     check(oct(path.stat().st_mode & 0o777) == "0o600", "the file stays its user's alone")
 
 
+# proves: G9
 def write_at_once(folder, writers, sets):
     path = folder / "writers.plist"
     processes = [start(WRITER, str(path), str(number), str(sets), stderr=subprocess.PIPE)

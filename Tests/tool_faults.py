@@ -60,6 +60,7 @@ class Lists(Place):
 
 # ---- Secrets
 
+# proves: G108
 def try_secrets_of_lists():
     place = Lists()
     values = [{"secret": "S1", "width": 1}, {"secret": "S2", "width": 2}]
@@ -106,6 +107,7 @@ def watched(place, options, *commands):
     return lines
 
 
+# proves: G108
 def try_secrets_in_words():
     place = Lists()
     place.run("set", NAME, "name", "one")
@@ -154,6 +156,7 @@ def try_secrets_in_words():
 
 # ---- Output that goes nowhere
 
+# proves: G106
 def try_output():
     place = Lists()
     place.run("set", NAME, "name", "one")
@@ -193,6 +196,7 @@ def with_little_space(place, command, folder, size):
                           env=place.environment, timeout=60)
 
 
+# proves: G106
 def try_full_disks():
     place = Lists()
     (place.folder / "small").mkdir()

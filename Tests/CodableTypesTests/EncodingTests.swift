@@ -96,6 +96,7 @@ import Testing
             result: ["value": 1, "children": [["value": 3, "note": "n"] as [String: Any]]] as [String: Any]),
     ]
 
+    // proves: G53
     @Test("encodes over what is stored", arguments: rows)
     func encodes(_ row: Row) throws {
         let type = try sampleRegistry().type(row.type)

@@ -35,6 +35,7 @@ private struct Tab: Codable, Equatable, Sendable {
         #expect(try store.value(at: ["window"]) == nil)
     }
 
+    // proves: G6
     @Test("with immediate durability a typed change that cannot be written is not kept")
     func notKept() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -84,6 +85,7 @@ private struct Tab: Codable, Equatable, Sendable {
         #expect(try store.keys() == ["a"])
     }
 
+    // proves: G53
     @Test("a typed set keeps what its type does not know")
     func keepsUnknown() throws {
         try store.set(

@@ -97,6 +97,7 @@ private struct Told: Equatable, CustomStringConvertible {
         #expect(Told(error) == Told(kind, path, text), sourceLocation: location)
     }
 
+    // proves: G38
     @Test("a value that is read and does not fit is named from the root of the store")
     func reads() throws {
         try store.set(
@@ -146,6 +147,7 @@ private struct Told: Equatable, CustomStringConvertible {
         }
     }
 
+    // proves: G34
     @Test("a value that cannot be encoded is named from the root of the store, and nothing is changed")
     func writes() throws {
         try store.set(list(["title": "x", "extra": 1]), at: ["window"])
@@ -272,6 +274,7 @@ private struct Told: Equatable, CustomStringConvertible {
         #expect(other?.description == text)
     }
 
+    // proves: G54
     @Test("a declared type and the Swift type of its shape tell the same of a value in a store")
     func declared() throws {
         let types = try TypeRegistry().declare(

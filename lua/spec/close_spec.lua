@@ -17,6 +17,7 @@ describe("variables that are closed", function()
     assert.equal(0, kv.pump())
   end)
 
+  -- proves: G2
   it("say that a store was not written", function()
     local folder, remove = support.folder()
     local function leave(problem)

@@ -146,6 +146,7 @@ static void check_publishing(void) {
   remove_folder();
 }
 
+/* proves: G91 */
 static void check_policies(void) {
   static const char refused[] =
       "local kv, code = kv, ...\n"

@@ -9,6 +9,7 @@
 
 #include "check.h"
 
+/* proves: G44 */
 static void transactions(void) {
   kv_store *store = memory_store();
   kv_transaction *transaction = NULL;
@@ -185,6 +186,7 @@ static void note_limit(void *context, kv_event event, kv_str message) {
 }
 
 /* The limits of a store, in bytes and in values and keys. */
+/* proves: G41 */
 static void limits(void) {
   static char text[2000];
   kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
@@ -269,6 +271,7 @@ static int has_list(const kv_store *store, int64_t count) {
 
 /* An immediate change that cannot be written is not kept, with a type and
  * without, of a key and of a path: who appends again appends once. */
+/* proves: G6 */
 static void not_kept(void) {
   char path[400], lock[400];
   kv_store_options options = store_options(KV_ENGINE_PROPERTY_LIST);
@@ -331,6 +334,7 @@ static void refuse_long_paths(void) {
   kv_store_free(store);
 }
 
+/* proves: G105 */
 static void hold_no_more(void) {
   /* Flushed by this thread alone: until then changes are kept. */
   kv_store_options options = store_options(KV_ENGINE_MEMORY);

@@ -221,6 +221,7 @@ static const char *const faults[][2] = {
     {"{\"plugins\": [5]}", "Expected Dictionary at plugins[0], found Int"},
 };
 
+/* proves: G100 */
 static void refusals(void) {
   struct settings s;
   memset(&s, 0, sizeof s);
@@ -383,6 +384,7 @@ static void round_trip(void) {
 }
 
 /* Differences alone are written, and what others did meanwhile stays. */
+/* proves: G100 */
 static void differences(void) {
   kv_store *store = store_of(everything);
   struct settings s = read_all(store), old;
@@ -574,6 +576,7 @@ static void merge_lengths(kv_store *store) {
                " \"sizes\": [8, 1, 5, 5], \"tags\": [\"b\"]}"));
 }
 
+/* proves: G100 */
 static void merging(void) {
   kv_store *store = merge_others();
   merge_lengths(store);
@@ -914,6 +917,7 @@ static void renamed(void) {
 }
 
 /* Two programs with a struct each lose nothing of one another's. */
+/* proves: G100 */
 static void two_programs(const char *name) {
   kv_store *stores[2];
   struct settings s[2], old[2];

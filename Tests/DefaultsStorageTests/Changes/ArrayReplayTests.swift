@@ -135,6 +135,7 @@ import Testing
         try PropertyListFile.write(list(#"{"a": \#(json)}"#), to: path, as: .json)
     }
 
+    // proves: G11, G12
     @Test("are made to the elements that they were made to", arguments: cases)
     func flushed(_ given: Case) throws {
         let path = folder.file("a.json")
@@ -156,6 +157,7 @@ import Testing
         watch.cancel()
     }
 
+    // proves: G11, G12
     @Test("are made so at once with immediate durability, or are an error", arguments: cases, [true, false])
     func immediate(_ given: Case, hasSchema: Bool) throws {
         guard given.changes.count == 1 else { return }

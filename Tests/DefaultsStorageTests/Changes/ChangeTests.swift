@@ -25,6 +25,7 @@ import Testing
             bytes: UnsafeRawBufferPointer(start: document.bytes, count: document.byteCount))
     }
 
+    // proves: G40
     @Test("refuses what the file could not hold, with its place", arguments: DefaultsStore.Options.Engine.tested)
     func unfit(engine: DefaultsStore.Options.Engine) throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
@@ -82,6 +83,7 @@ import Testing
         #expect(throws: expected) { try store.set(list(3), at: ["a", "CF$UID"]) }
     }
 
+    // proves: G40
     @Test("refuses what a format cannot hold, wherever it stands, and takes what it can")
     func formats() throws {
         let control = ErrorWords.wrong("XML cannot hold a control character in a string", advice: "a binary store can")
@@ -155,6 +157,7 @@ import Testing
         #expect(try store.value(at: ["a"]) == list(["x": 0, "y": 9]))
     }
 
+    // proves: G40
     @Test("counts the depth from the root")
     func depth() throws {
         let store = try memory()
@@ -166,6 +169,7 @@ import Testing
         }
     }
 
+    // proves: G34
     @Test("a path that does not fit is an error, and changes nothing")
     func mismatch() throws {
         let store = try memory()
@@ -191,6 +195,7 @@ import Testing
         #expect(try store.value(at: ["a", "list"]) == list([1, 2, 3]))
     }
 
+    // proves: G10
     @Test("sets only at the generation that was named")
     func compareAndSet() throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"))
@@ -254,6 +259,7 @@ import Testing
         withExtendedLifetime(store) {}
     }
 
+    // proves: G8
     @Test("a nested transaction that is rolled back takes the outer one with it")
     func nestedRollback() throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"))
@@ -300,6 +306,7 @@ import Testing
         #expect(try store.value(at: ["a"]) == nil)
     }
 
+    // proves: G14
     @Test("a transaction waits for another thread's no longer than it was told")
     func deadline() throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"))
@@ -342,6 +349,7 @@ import Testing
         #expect(try second.snapshot() == list(["old": 1]))
     }
 
+    // proves: G17
     @Test("goes from one engine to another and comes back the same")
     func copies() throws {
         let content = try list([

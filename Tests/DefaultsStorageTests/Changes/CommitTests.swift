@@ -48,6 +48,7 @@ import Testing
         #expect(folder.isUnlocked("a.plist"))
     }
 
+    // proves: G18
     @Test("a commit that was killed between exchange and look is ended: another program's file has its name back")
     func endsExchange() throws {
         try folder.write(["ours": 1])
@@ -187,6 +188,7 @@ import Testing
         try other.close()
     }
 
+    // proves: G8
     @Test("a transaction that cannot be written says so; nothing of it has happened, and what waited is kept")
     func failsInTransaction() throws {
         let store = try folder.open(.manual)
@@ -220,6 +222,7 @@ import Testing
         #expect(try folder.stored() == list(["a": 1]))
     }
 
+    // proves: G10
     @Test("whoever read before a change, or while its transaction was open, has read what is old")
     func generations() throws {
         let store = try folder.open(.manual)
@@ -269,6 +272,7 @@ import Testing
         #expect(try folder.stored() == list(isCommitted ? ["inside": 1, "meanwhile": 1] : ["meanwhile": 1]))
     }
 
+    // proves: G20
     @Test("what another program writes in a transaction is a conflict of it; what it wrote before is none")
     func foreignChange() throws {
         let store = try folder.open(.manual)
@@ -288,6 +292,7 @@ import Testing
         #expect(try folder.stored() == list(["a": 11, "before": 1, "theirs": 1, "waiting": 3]))
     }
 
+    // proves: G20
     @Test(
         "a compare-and-set over what another program writes in its midst is a conflict, and a plain set is merged",
         arguments: [false, true])
@@ -321,6 +326,7 @@ import Testing
         #expect(try folder.stored() == list(["a": 2]))
     }
 
+    // proves: G7
     @Test("a flush that failed is tried again without another call", .timeLimit(.minutes(1)))
     func triesAgain() throws {
         let store = try folder.open(.coalesced)

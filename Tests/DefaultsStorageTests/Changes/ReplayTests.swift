@@ -108,6 +108,7 @@ import Testing
         #expect(try folder.stored() == list(["a": ["theirs": 1, "meanwhile": 5]]))
     }
 
+    // proves: G11
     @Test("changes are made again each time that another program writes, but for those whose element is gone")
     func again() throws {
         let store = try open(["a": ["map": [String: Any](), "list": [1, 2, 3, 4], "rows": [["n": 1]]]])

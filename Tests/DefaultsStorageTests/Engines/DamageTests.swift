@@ -101,6 +101,7 @@ private final class Events {
 
     // MARK: - Opening
 
+    // proves: G25
     @Test("opening a damaged file is an error with its line, and touches nothing", arguments: [true, false])
     func opening(isReadOnly: Bool) throws {
         try damage()
@@ -113,6 +114,7 @@ private final class Events {
         #expect(try parsed("a.plist.bak") == list(["a": 1]))
     }
 
+    // proves: G25
     @Test(
         "a text of comments alone has no values, and one of nothing is damaged",
         arguments: ["// a = 1;\n", "/**/", "", "\n"])
@@ -131,6 +133,7 @@ private final class Events {
         }
     }
 
+    // proves: G65
     @Test("a damaged database is an error, and neither it nor its journal is moved")
     func openingDatabase() throws {
         let parts = ["a.sqlite", "a.sqlite-shm", "a.sqlite-wal"]
@@ -143,8 +146,37 @@ private final class Events {
         #expect(try folder.text(of: "a.sqlite") == String(repeating: "no database", count: 500))
     }
 
+<<<<<<< HEAD
+=======
+    // proves: G65
+    @Test("a damaged database is put aside, journal and all, where the program asked for it")
+    func recoversDatabase() throws {
+        try folder.write(String(repeating: "no database", count: 500), to: "a.sqlite")
+        let path = folder.file("a.sqlite")
+        let store = try DefaultsStore.open(path: path, options: options { $0.onCorruption = .recover })
+        let name = try #require(try folder.names().first { $0.hasPrefix("a.sqlite.corrupt-") })
+        let events = try Events(of: store)
+        #expect(try events.pumped() == [.recovered(file: path, quarantine: folder.file(name), source: .nothing)])
+        #expect(try store.keys().isEmpty)
+    }
+
+    @Test("a damaged database that cannot be put aside is an error, and stays where it is")
+    func unrecoverableDatabase() throws {
+        // With its suffix, longer than a name may be.
+        let name = String(repeating: "a", count: 226) + ".sqlite"
+        let content = String(repeating: "no database", count: 500)
+        try folder.write(content, to: name)
+        let error = #expect(throws: DefaultsError.self) {
+            try DefaultsStore.open(path: folder.file(name), options: options { $0.onCorruption = .recover })
+        }
+        #expect(error?.errno == ENAMETOOLONG)
+        #expect(try folder.text(of: name) == content)
+    }
+
+>>>>>>> afc7bff0 (tests: name the guarantee that each test proves)
     // MARK: - A running store
 
+    // proves: G26
     @Test("a store goes on with what is in memory, and writes its changes when the file can be read again")
     func running() throws {
         let store = try open()
@@ -189,6 +221,7 @@ private final class Events {
         #expect(try folder.text(of: "a.plist") == typo)
     }
 
+    // proves: G26
     @Test("each damaged state of a file is told once, with its line, and no failed flush beside it")
     func tellsOnce() throws {
         let store = try open(.coalesced)
@@ -257,6 +290,7 @@ private final class Events {
 
     // MARK: - The backup
 
+    // proves: G28
     @Test("whoever has a newer document than the backup keeps it there, and no older one")
     func savesBackup() throws {
         let store = try open()
@@ -415,6 +449,7 @@ private final class Events {
         #expect(try folder.names() == [".a.plist.lock", "a.plist", "a.plist.bak"])
     }
 
+    // proves: G27
     @Test("recovering without a backup is an error, never an empty store, and nothing is moved")
     func recoversNothing() throws {
         try damage()
@@ -423,6 +458,7 @@ private final class Events {
         #expect(try folder.text(of: "a.plist") == typo)
     }
 
+    // proves: G27
     @Test("of memory and backup the newer one takes the place of a damaged file", arguments: [true, false])
     func recoversNewer(isBackupNewer: Bool) throws {
         let store = try open(.manual, .recover)

@@ -31,6 +31,7 @@ import Testing
         return folder.file("other.sqlite")
     }
 
+    // proves: G67
     @Test("a database is in one file when the last handle on it is closed, though the handles are kept")
     func closed() throws {
         let (first, second) = (try open(), try open(.manual))
@@ -63,6 +64,7 @@ import Testing
         #expect(try Database(path).isWhole())
     }
 
+    // proves: G63
     @Test("what waits is written into the database that has the name", arguments: [true, false])
     func merged(isRemoved: Bool) throws {
         let store = try open(.manual)
@@ -79,6 +81,7 @@ import Testing
         #expect(try Database(path).rows() == list(expected))
     }
 
+    // proves: G62
     @Test("a transaction in the middle of which the database is replaced is a conflict, and nothing of it is stored")
     func conflicts() throws {
         let store = try open(.manual)
@@ -97,6 +100,7 @@ import Testing
         #expect(try Database(path).rows() == list(["b": 2, "c": 3]))
     }
 
+    // proves: G63
     @Test("a store goes with its folder where that is renamed, and leaves no journal there")
     func renamedFolder() throws {
         mkdir(folder.file("old"), 0o700)
@@ -193,6 +197,7 @@ import Testing
         return try open()
     }
 
+    // proves: G64
     @Test("a row that cannot be read is an error for its key alone")
     func badRows() throws {
         let store = try storeWithBadRow()
@@ -218,6 +223,7 @@ import Testing
         #expect(throws: error) { try store.value(at: ["b"]) }
     }
 
+    // proves: G64
     @Test("a row that cannot be read is replaced by a set, and goes with a removal", arguments: [0, 1, 2, 3])
     func replacesBadRows(way: Int) throws {
         let store = try storeWithBadRow()
@@ -278,6 +284,7 @@ import Testing
         #expect(try Database(path).integer("SELECT max(revision) FROM commits") == 8)
     }
 
+    // proves: G67
     @Test("of removed keys nothing stays, and their room is given back")
     func removes() throws {
         func size() throws -> Int {
@@ -325,6 +332,7 @@ import Testing
 
     // MARK: - Copies
 
+    // proves: G68
     @Test("a copy for a migration is its user's alone from its first byte on")
     func copyModes() throws {
         let store = try open(.manual)

@@ -16,6 +16,7 @@ func options(_ change: (inout DefaultsStore.Options) -> Void = { _ in }) -> Defa
 
     init() throws { folder = try TemporaryFolder() }
 
+    // proves: G39
     @Test("reads back what was set, before and after it was written", arguments: DefaultsStore.Options.Engine.tested)
     func readsBack(engine: DefaultsStore.Options.Engine) throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
@@ -36,6 +37,7 @@ func options(_ change: (inout DefaultsStore.Options) -> Void = { _ in }) -> Defa
         try store.close()
     }
 
+    // proves: G23
     @Test("keeps what other programs wrote into the file")
     func keepsOthers() throws {
         let file = folder.file("a.plist")
@@ -50,6 +52,7 @@ func options(_ change: (inout DefaultsStore.Options) -> Void = { _ in }) -> Defa
                 == list(["Other Key": [1, 2], "mine": ["a": 2, "theirs": true]]))
     }
 
+    // proves: G9
     @Test("merges changes by path with what another handle's process wrote meanwhile")
     func merges() throws {
         let file = folder.file("a.plist")
@@ -62,6 +65,7 @@ func options(_ change: (inout DefaultsStore.Options) -> Void = { _ in }) -> Defa
         #expect(try store.snapshot() == list(["x": ["a": 2, "b": 7], "y": 3]))
     }
 
+    // proves: G8
     @Test("rolls a transaction back when its body throws, and commits it when it returns")
     func transactions() throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"))

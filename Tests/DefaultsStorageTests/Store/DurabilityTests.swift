@@ -9,6 +9,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
+    // proves: G2
     @Test("immediate: in the file when set returns; manual: at sync and at close, and not before")
     func atOnceAndAtSync() throws {
         let immediate = try folder.open(.immediate)
@@ -37,6 +38,7 @@ import Testing
         #expect(try folder.stored() == list(["a": 1]))
     }
 
+    // proves: G3
     @Test("coalesced: in the file without another call, a moment later", .timeLimit(.minutes(1)))
     func coalesced() throws {
         let store = try folder.open(.coalesced)
@@ -59,6 +61,7 @@ import Testing
         for store in stores { try store.close() }
     }
 
+    // proves: G5
     @Test("the strictest durability of the handles that are open goes for all of them")
     func strictest() throws {
         let manual = try folder.open(.manual)
@@ -109,6 +112,7 @@ import Testing
         #expect(try first.value(at: ["a"])?.integer == 1)
     }
 
+    // proves: G46
     @Test("who only reads a database makes none, and sees the one that another makes")
     func readOnlyDatabase() throws {
         let path = folder.file("a.sqlite")
@@ -168,6 +172,7 @@ import Testing
         func message(firstIndex: Int) -> String { "wrong" }
     }
 
+    // proves: G46
     @Test("who only reads changes nothing, makes nothing, and sees what is written")
     func readOnly() throws {
         let reader = try DefaultsStore.open(path: folder.file, options: options { $0.isReadOnly = true })
@@ -190,6 +195,7 @@ import Testing
         #expect(try folder.names() == ["a.plist"])
     }
 
+    // proves: G6
     @Test(
         "with immediate durability a change that cannot be written is not kept, of keys and of paths",
         arguments: ["a.plist", "a.sqlite"])

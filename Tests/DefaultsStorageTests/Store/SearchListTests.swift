@@ -22,6 +22,7 @@ import Testing
             })
     }
 
+    // proves: G42
     @Test("finds the first layer that has the key")
     func order() throws {
         let store = try layered()
@@ -60,6 +61,7 @@ import Testing
         #expect(try folder.names() == ["managed.plist"])
     }
 
+    // proves: G43
     @Test("refuses to set or remove a forced key, and anything under it")
     func forced() throws {
         let store = try layered()
@@ -73,6 +75,7 @@ import Testing
         }
     }
 
+    // proves: G43
     @Test("takes for the administrator's what neither the user owns nor everybody may write")
     func administrators() throws {
         let file = folder.file("managed.plist")
@@ -130,6 +133,7 @@ import Testing
         }
     }
 
+    // proves: G42
     @Test("remove uncovers the layer below")
     func uncovers() throws {
         let store = try layered()
@@ -258,6 +262,7 @@ import Testing
         #expect(try file() == String(cString: user.pointee.pw_dir) + "/.config/org.example.none.plist")
     }
 
+    // proves: G47
     @Test(
         "refuses a name that would leave the folder",
         arguments: [
@@ -284,6 +289,7 @@ import Testing
 }
 
 @Suite struct GetterTests {
+    // proves: G44
     @Test("coerces as UserDefaults does")
     func coerces() throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })

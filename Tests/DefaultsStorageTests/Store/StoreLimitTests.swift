@@ -100,6 +100,7 @@ import Testing
         #expect(try store.snapshot() == list(["a": 1]))
     }
 
+    // proves: G41
     @Test("lets a store that is too large shrink, whichever key grows", arguments: Kind.allCases)
     func shrinks(_ kind: Kind) throws {
         let wide = try open(kind)
@@ -190,6 +191,7 @@ import Testing
 
     // MARK: - Refusals
 
+    // proves: G41
     @Test("a change that would make the store too large is refused with its place, and nothing has changed")
     func refuses() throws {
         let store = try open(.xml, bytes: 1000)
@@ -414,6 +416,7 @@ import Testing
         #expect(try open(.binary).value(at: ["a"]) == content["a"])
     }
 
+    // proves: G30
     @Test(
         "a file that is too large is not read, and is no damage",
         arguments: [DefaultsStore.Options.Corruption.error, .recover])
@@ -436,6 +439,7 @@ import Testing
         #expect(try folder.names() == ["a.plist", "a.plist.bak"])
     }
 
+    // proves: G30
     @Test("a file that is too deep is a limit exceeded, and no damage")
     func tooDeep() throws {
         try folder.write("{ \"a\": 1 }", to: "a.plist.bak")
@@ -470,6 +474,7 @@ import Testing
         }
     }
 
+    // proves: G39
     @Test(
         "whatever set accepts is read back by who opens the store anew, and the count is the same",
         arguments: Kind.allCases)

@@ -112,6 +112,7 @@ import Testing
         DefaultsError(.timedOut, "Another process kept the store locked", file: file)
     }
 
+    // proves: G14
     @Test("a lock that is not to be had in time is an error, and the change is kept and written with the next")
     func lockTimesOut() throws {
         let store = try impatient(.manual)
@@ -173,6 +174,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(8))
     }
 
+    // proves: G12
     @Test("a change by path that fits no more what another program has written")
     func conflict() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .manual })
@@ -205,6 +207,7 @@ import Testing
         #expect(try store.value(at: ["a"])?.integer == 1)
     }
 
+    // proves: G7
     @Test("a flush that failed; the change is kept, and is written when it can be")
     func flushFailed() throws {
         let store = try DefaultsStore.open(path: file)

@@ -66,6 +66,7 @@ struct DifferentialTests {
         }
     }
 
+    // proves: G72
     @Test("writes what the others read back equal", arguments: [PropertyListFormat.xml, .binary])
     func writesAlike(_ format: PropertyListFormat) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "written-\(UUID().uuidString)")

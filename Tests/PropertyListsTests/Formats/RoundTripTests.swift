@@ -43,6 +43,7 @@ import Testing
         }
     }
 
+    // proves: G72
     @Test("keeps all of them together, nested, with look-alike keys", arguments: [PropertyListFormat.xml, .binary])
     func keepsNested(_ format: PropertyListFormat) throws {
         var builder = PropertyListBuilder()

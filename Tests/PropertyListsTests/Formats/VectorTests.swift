@@ -55,6 +55,7 @@ func vectors<Row: Decodable>(_ name: String, of type: Row.Type = Row.self) -> [R
 let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
 
 @Suite struct VectorTests {
+    // proves: G73
     @Test("gives what the vectors say", arguments: formatVectors)
     func reads(_ vector: FormatVector) throws {
         let format = try #require(vector.known)

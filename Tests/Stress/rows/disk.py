@@ -5,6 +5,7 @@ import subprocess
 from rows.proofs import ENGINES, Broken, read_store
 
 
+# proves: G4, G7
 def prove(proofs, folder):
     mount = folder + "/small"
     os.makedirs(mount)

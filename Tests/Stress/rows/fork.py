@@ -9,6 +9,7 @@ import time
 from rows.proofs import ENGINES, Broken, read_store
 
 
+# proves: G31, G32, G33
 def prove(proofs, folder):
     for engine in ENGINES:
         path = f"{folder}/store.{engine}"
@@ -67,6 +68,7 @@ def prove(proofs, folder):
     return f"both engines, {2 * count} forks with busy pumps"
 
 
+# proves: G33
 def beside(proofs, path):
     """A transaction of another thread holds up no fork; the child has nothing of it, and a property list to write."""
     says(proofs, "in time\nchild 0\n", "fork-beside", path)
@@ -75,6 +77,7 @@ def beside(proofs, path):
         raise Broken(f"forked beside a transaction: {read_store(path)}")
 
 
+# proves: G15
 def orphan(proofs, path, thread):
     """A child that outlives its parent, which was killed with the store locked, keeps no lock."""
     parent = proofs.start("fork-orphan", path, thread)
@@ -92,6 +95,7 @@ def orphan(proofs, path, thread):
         raise Broken(f"{path}: a child of a transaction's {thread} thread keeps the lock: {said} after {took:.1f} s")
 
 
+# proves: G33
 def opening(proofs, path, other):
     """A store that is slow to open, since another program is writing it, holds up no fork and no other store."""
     whole = plistlib.dumps({"theirs": 1})
@@ -125,6 +129,7 @@ def in_transactions(proofs, folder, engine):
         raise Broken(f"{engine}, the child wrote what its parent had set aside: {read_store(path)}")
 
 
+# proves: G32
 def coalesced(proofs, path):
     """What a child sets is written while it lives, by a thread of its own."""
     forking = proofs.start("fork-coalesced", path, stdin=-1)
@@ -137,6 +142,7 @@ def coalesced(proofs, path):
         raise Broken(f"{path}: the child failed")
 
 
+# proves: G31
 def lost(proofs, path):
     """What cannot be written at exit is told."""
     lock = f"{os.path.dirname(path)}/.{os.path.basename(path)}.lock"

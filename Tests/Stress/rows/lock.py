@@ -84,6 +84,7 @@ def cleaned(proofs, folder):
     return f"{4 * count} sets while the lock file is removed each millisecond, {len(lost)} lost"
 
 
+# proves: G15
 def inherited(proofs, folder):
     """A child made without fork's handlers has the lock's file open, and not the lock."""
     path = f"{folder}/store.plist"
@@ -140,6 +141,7 @@ def hold(proofs, path):
     return holder
 
 
+# proves: G3
 def stuck(proofs, folder):
     """Stores whose locks another process keeps: the others are written all the same, within 100 ms, and these later."""
     worst = 0
@@ -203,6 +205,7 @@ def alone(proofs, folder):
     return ""
 
 
+# proves: G31
 def ended(proofs, folder):
     """A program that ends while another has the lock says what it loses; with its changes written it says nothing."""
     for engine, words in zip(ENGINES, ("Another process kept the store locked", "SQLite: database is locked")):

@@ -13,6 +13,7 @@ UNKNOWN = "error Optional(DefaultsStorage.DefaultsError.Code.outcomeUnknown)"
 LINE = "set list.1 2;sync"
 
 
+# proves: G36
 def prove(proofs, folder):
     first = first_call(proofs, f"{folder}/count")
     moments = proofs.size(1, 3)

@@ -8,6 +8,7 @@ from rows.proofs import ENGINES, Broken, read_store
 from rows.writers import LINES, SHAPE, Writer, applied
 
 
+# proves: G1
 def prove(proofs, folder):
     states = 0
     for engine in ENGINES:

@@ -12,6 +12,7 @@ DAMAGED = b"<plist><dict>"
 RECOVER = {"STORE_CORRUPTION": "recover"}
 
 
+# proves: G27
 def prove(proofs, folder):
     path = f"{folder}/store.plist"
     pathlib.Path(path).write_bytes(DAMAGED)

@@ -42,6 +42,7 @@ def expect_stored(path, expected):
         raise Broken(f"{found} is stored, and {expected} was said to be")
 
 
+# proves: G62
 def under_writer(proofs, path):
     """Two programs have it open; each change that was said to be durable is in the file that has the name."""
     other = other_database(proofs, path)
@@ -84,6 +85,7 @@ def in_transaction(proofs, path):
     writer.leave()
 
 
+# proves: G62
 def in_commit(proofs, folder):
     """The database is replaced before each call of a commit: what is acknowledged is in the new one."""
     os.makedirs(folder)

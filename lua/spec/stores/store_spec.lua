@@ -50,6 +50,7 @@ describe("stores", function()
     store:close()
   end)
 
+  -- proves: G6
   it("keep no immediate change that cannot be written", function()
     local options = { durability = "immediate" }
     local store = assert(kv.open_file(path, options))
@@ -132,6 +133,7 @@ describe("stores", function()
     store:close()
   end)
 
+  -- proves: G8
   it("roll back with a transaction inside that fails, always", function()
     local store = assert(kv.open_file(path))
     for _, inside in ipairs { "the store", "the transaction", "a part" } do
@@ -292,6 +294,7 @@ describe("stores", function()
       assert(support.execute("touch -d '1 minute ago' " .. path))
     end
 
+    -- proves: G25
     it("are an error with its line, and move nothing", function()
       damage()
       support.write(path .. ".bak", "{ \"a\": 1 }")
@@ -383,6 +386,7 @@ describe("stores", function()
     store:close()
   end)
 
+  -- proves: G47
   it("refuse names that lead elsewhere", function()
     for _, name in ipairs { "", "../x", "a//b", ".hidden", "a\0b" } do
       local store, problem = kv.open(name)

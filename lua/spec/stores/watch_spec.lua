@@ -12,6 +12,7 @@ describe("watches", function()
     return store
   end)
 
+  -- proves: G58, G59
   it("tell what changed, once, when pumped", function()
     local told = {}
     local watch = store:watch("volume", function(key, new, old)
@@ -184,6 +185,7 @@ describe("watches", function()
     assert.equal(1, store:get "mine")
   end)
 
+  -- proves: G59
   it("go on after an error in a function, which pump raises", function()
     local told = false
     store:watch("a", function() error("mine", 0) end)
@@ -332,6 +334,7 @@ describe("whole stores", function()
     store:close()
   end)
 
+  -- proves: G44
   it("convert only in the getters that say so", function()
     local store = assert(kv.open_file(path))
     store:set("yes", "YES")

@@ -35,6 +35,7 @@ describe("types", function()
     assert.equal("dark", store:get { "window", "theme" })
   end)
 
+  -- proves: G53
   it("keep what they do not know", function()
     store:set("window", { width = 1, future = { 1 }, window_title = "old" })
     store:set("window", { width = 2 }, Window)

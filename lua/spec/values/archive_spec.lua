@@ -38,6 +38,7 @@ describe("keyed archives", function()
     return store
   end)
 
+  -- proves: G75
   it("are read without their classes, as files", function()
     for _, format in ipairs { "xml", "binary" } do
       local path = folder .. "/products." .. format
