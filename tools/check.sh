@@ -89,7 +89,7 @@ step "the contract is the recorded one" python3 tools/contract.py
 step "the library needs nothing of Swift's" needed
 step "no forced unwrapping of errors or casts, no unsafe flags" no_traps
 step "the unsafe code is what CONTRIBUTING.md lists" python3 tools/unsafe.py
-step "the pages of promises and of the architecture name what exists" python3 tools/promises.py
+step "each guarantee has its test, and the architecture names files that exist" python3 tools/guarantees.py
 step "every exported function implements a declaration" no_bare_exports
 step "the C API has a file for each section of the headers" python3 tools/sections.py
 step "every public name of the Swift modules has a doc comment, and every type an example" python3 tools/documented.py

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The store's promises, proved on real processes, files and system calls.
+"""The guarantees of docs/guarantees.md about the store, proved on real processes, files and system calls.
 
     store.py [--full] [--helper PROGRAM] [--interposer LIBRARY] [--seed NUMBER] [ROW ...]
 
-Each row of the table in docs/promises.md is a module in rows/. Short by
-default, with --full the full figures. The oracles are Python's own plistlib
+Each row is a module in rows/. Short by default, with --full the full figures. The oracles are Python's own plistlib
 and sqlite3, never the store itself. Ends with a line `N passed, N failed`.
 """
 import argparse
