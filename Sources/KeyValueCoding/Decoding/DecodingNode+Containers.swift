@@ -175,14 +175,6 @@ extension DecodingNode {
         func superDecoder(forKey key: Key) throws -> any Decoder { try node.nested(at: slot(key), .key(key)) }
     }
 
-    /// Puts keyed containers into the standard library's, which has their keys for its type alone.
-    final class Eraser<Key, Container: KeyedDecodingContainerProtocol>: ContainerEraser where Container.Key == Key {
-        // Inlined, it would look the type up again.
-        @inline(never) func erased(_ container: consuming Container) -> KeyedDecodingContainer<Key> {
-            KeyedDecodingContainer(container)
-        }
-    }
-
     /// Decodes the elements of an array, in order; an element that could not be decoded is tried again.
     struct UnkeyedContainer: UnkeyedDecodingContainer {
         private let node: DecodingNode
@@ -204,20 +196,15 @@ extension DecodingNode {
             guard let isPresent = node.isPresent(node.scalar(at: slot), at: slot) else {
                 throw node.missing(slot, .key(IndexKey(currentIndex)))
             }
-            if !isPresent { advance() }
+            if !isPresent { currentIndex += 1 }
             return !isPresent
         }
 
         private mutating func next<T>(_ decode: (DecodingNode, DecodingSlot, () -> LastKey) throws -> T) throws -> T {
             let index = currentIndex
             let value = try decode(node, .index(index)) { .key(IndexKey(index)) }
-            advance()
-            return value
-        }
-
-        private mutating func advance() {
             currentIndex += 1
-            if currentIndex == 1 { node.context.expectRepetition() }
+            return value
         }
 
         mutating func decode(_ type: Bool.Type) throws -> Bool { try next { try $0.bool(at: $1, $2) } }

@@ -84,12 +84,7 @@ extension DecodingNode: Decoder {
         } else if context.converts {
             keyNames = convertedNames()
         }
-        // By the static type of keys: where keys are classes, `type` may be one below it.
-        guard let eraser = context.eraser(for: Key.self, { Eraser<Key, KeyedContainer<Key>>() }) else {
-            return KeyedDecodingContainer(KeyedContainer<Key>(self))
-        }
-        let known = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
-        return known.erased(KeyedContainer(self))
+        return KeyedDecodingContainer(KeyedContainer(self))
     }
 
     final func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -78,14 +78,6 @@ extension EncodingNode {
         }
     }
 
-    /// Puts keyed containers into the standard library's, which has their keys for its type alone.
-    final class Eraser<Key, Container: KeyedEncodingContainerProtocol>: ContainerEraser where Container.Key == Key {
-        // Inlined, it would look the type up again.
-        @inline(never) func erased(_ container: consuming Container) -> KeyedEncodingContainer<Key> {
-            KeyedEncodingContainer(container)
-        }
-    }
-
     /// Encodes the elements of an array.
     struct UnkeyedContainer: UnkeyedEncodingContainer, UnnamedContainer {
         let node: EncodingNode
@@ -103,12 +95,7 @@ extension EncodingNode {
         func write<T>(_ value: T, _ body: (EncodingSlot, () -> LastKey) throws -> Void) throws {
             let index = node.elements
             try body(.next) { .key(IndexKey(index)) }
-            advance()
-        }
-
-        private func advance() {
             node.elements += 1
-            if node.elements == 1 { node.context.expectRepetition() }
         }
 
         func nestedContainer<NestedKey: CodingKey>(
@@ -122,7 +109,7 @@ extension EncodingNode {
         func superEncoder() -> any Encoder { nested() }
 
         private func nested() -> EncodingNode {
-            defer { advance() }
+            defer { node.elements += 1 }
             return node.nested(at: .next, IndexKey(node.elements))
         }
     }

@@ -93,12 +93,7 @@ extension EncodingNode: Encoder {
     final var codingPath: [any CodingKey] { (context.location?.codingPath ?? []) + pathInValue }
 
     final func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        // By the static type of keys: where keys are classes, `type` may be one below it.
-        guard let eraser = context.eraser(for: Key.self, { Eraser<Key, KeyedContainer<Key>>() }) else {
-            return KeyedEncodingContainer(KeyedContainer<Key>(opened(.keyed)))
-        }
-        let known = unsafeDowncast(consume eraser, to: Eraser<Key, KeyedContainer<Key>>.self)
-        return known.erased(KeyedContainer(opened(.keyed)))
+        KeyedEncodingContainer(KeyedContainer(opened(.keyed)))
     }
 
     final func unkeyedContainer() -> any UnkeyedEncodingContainer { UnkeyedContainer(opened(.unkeyed)) }
