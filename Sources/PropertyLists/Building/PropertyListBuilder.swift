@@ -380,6 +380,20 @@ extension PropertyListBuilder {
         nodes.append(kv_node(kind: kind, count: count, payload: UInt64(truncatingIfNeeded: start)))
     }
 
+    /// Appends an integer of 64 bits, with a sign if it fits in `Int64`; false if the number is no such integer.
+    mutating func append(_ number: IntegerText) throws(PropertyListError) -> Bool {
+        switch number {
+        case .integer(let value): try append(scalar: .integer, UInt64(bitPattern: value))
+        case .unsigned(let value): try append(scalar: value > UInt64(Int64.max) ? .unsigned : .integer, value)
+        default: return false
+        }
+        return true
+    }
+
+    /// Checks the number of values and keys so far. A repeated key counts, since it takes memory until its dictionary
+    /// ends.
+    func checkCount() throws(PropertyListError) { try limits.checkCount(nodes.count &+ keys.count) }
+
     /// Appends a key whose bytes, valid UTF-8, were appended to `bytes` from `start` on.
     mutating func appendKey(storedFrom start: Int) throws(PropertyListError) {
         let count = bytes.count &- start

@@ -56,7 +56,6 @@ package struct ParsedFile: Sendable {
         limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) {
         self = try Self.parse(bytes, as: format, limits)
-        try limits.checkCount(list.node.span)
     }
 
     package init(

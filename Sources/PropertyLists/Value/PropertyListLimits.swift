@@ -27,7 +27,8 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// How many nodes (values and keys) a file, or an archive when its objects are flattened, may have; nil for
     /// 1,000,000 plus one for each byte of the file, or for each node of the archive.
     ///
-    /// A file in which nothing is shared never has more nodes than bytes.
+    /// A file in which nothing is shared never has more nodes than bytes. A reader stops at the first node too many. A
+    /// key that comes again in a dictionary counts, too.
     public var expandedNodes: Int?
 
     /// How many bytes the strings, keys and data of a binary file or an archive may grow to where they are shared; nil
@@ -40,13 +41,6 @@ public struct PropertyListLimits: Sendable, Hashable {
     /// Bytes that strings, keys and data may grow to besides 16 for each byte of the file, unless ``expandedBytes`` is
     /// set. Holds for readers and for writers, so that every written file can be read.
     package var sharedBytes = 64 << 20
-
-    /// The largest file, in bytes, that is read without a check before it.
-    package var uncheckedFile = 16 << 20
-
-    /// How many bytes a reader writes before it checks the whole file. One more value of an unchecked file included,
-    /// that stays below 64 MB.
-    package var uncheckedTree = 36 << 20
 
     /// The depth that every call allows unless it is given another: 512. The coders and typed values allow the same.
     @usableFromInline package static let standardDepth = Int(KV_DEPTH)

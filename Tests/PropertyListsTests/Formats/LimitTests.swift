@@ -248,15 +248,35 @@ private let stackSize = 1 << 20
         #expect(error?.message == "More than 4 values and keys")
     }
 
-    @Test("counts them while it reads: a key that comes again counts, too", arguments: ["{a;", "[1,"])
-    func countsWhileReading(_ begin: String) throws {
-        let part = begin.dropFirst()
-        let bytes = Array((begin + String(repeating: String(part), count: 4_000_000)).utf8)
+    /// The values and keys before the end, which is missing, are enough for the limit of 3, and the error says where.
+    private static let refused: [(String, PropertyListFormat, Int)] = [
+        ("[1,2,3,4", .json, 7), ("{a;a;a;", .openStep, 4), ("(1,2,3,4", .openStep, 7),
+        ("<array><true/><true/><true/><true/>", .xml, 29),
+    ]
+
+    @Test("stops at the first value or key too many; a key that comes again counts, too", arguments: refused)
+    func stopsAtLimit(_ text: String, _ format: PropertyListFormat, _ column: Int) throws {
         let error = propertyListError {
-            _ = try PropertyList(parsing: bytes, limits: PropertyListLimits(expandedNodes: 1000))
+            _ = try PropertyList(parsing: Array(text.utf8), as: format, limits: PropertyListLimits(expandedNodes: 3))
         }
-        // Before the end, which is missing.
         #expect(error?.code == .limitExceeded)
-        #expect(error?.message == "More than 1000 values and keys")
+        #expect(error?.message == "More than 3 values and keys")
+        #expect(error?.location == .line(1, column: column))
+    }
+
+    @Test("stops at the first value too many of a binary file")
+    func stopsAtLimitOfBinary() throws {
+        // The last of four elements is a null, which is an error of its own.
+        let file = Self.binary([[0xA4, 1, 2, 3, 4], [0x09], [0x09], [0x09], [0x00]])
+        for (limit, message) in [(3, "More than 3 values and keys"), (4, "Expected a value, found null")] {
+            let error = propertyListError {
+                _ = try PropertyList(parsing: file, limits: PropertyListLimits(expandedNodes: limit))
+            }
+            #expect(error?.message == message)
+        }
+        // A scalar on top is a value, too.
+        #expect(throws: PropertyListError.self) {
+            try PropertyList(parsing: Self.binary([[0x09]]), limits: PropertyListLimits(expandedNodes: 0))
+        }
     }
 }

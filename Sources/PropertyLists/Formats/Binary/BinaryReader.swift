@@ -4,18 +4,16 @@
 /// are a date that is no finite number and a UID above 4 bytes. Fill bytes (0x0F) are met only where a reference leads
 /// to them, which is an error. Objects may be shared; the size that they expand to is counted before they are expanded
 /// (``BinaryGraph``).
-struct BinaryReader<Output: ReaderOutput & ~Copyable>: ~Copyable {
+struct BinaryReader: ~Copyable {
     private let objects: BinaryObjects
-    private var output: Output
+    private var output: PropertyListBuilder
     private var frames = GrowableBuffer<BinaryFrame>()
     /// A bit for each object that is a container and has been opened.
     private var opened = GrowableBuffer<UInt64>()
     /// Whether the size of the expanded tree is known to be within the budget.
     private var isCounted = false
-    /// Whether the whole file is known to be sound.
-    private var isChecked = false
 
-    private init(_ objects: BinaryObjects, _ output: consuming Output) {
+    private init(_ objects: BinaryObjects, _ output: consuming PropertyListBuilder) {
         self.objects = objects
         self.output = output
     }
@@ -32,13 +30,12 @@ private struct BinaryFrame: BitwiseCopyable {
     fileprivate var keyDistance: Int
 }
 
-extension BinaryReader<PropertyListBuilder> {
+extension BinaryReader {
     static func read(
         _ file: UnsafeRawBufferPointer, limits: PropertyListLimits
     ) throws(PropertyListError) -> PropertyList {
         let objects = try BinaryObjects(of: file)
         var reader = BinaryReader(objects, PropertyListBuilder(limits: limits))
-        if file.count > limits.uncheckedFile { try reader.check() }
         try reader.read()
         return try reader.output.finish()
     }
@@ -76,25 +73,18 @@ extension PropertyListBuilder {
     }
 }
 
-extension BinaryReader where Output: ~Copyable {
+extension BinaryReader {
     private mutating func read() throws(PropertyListError) {
         do throws(PropertyListError) {
             try value(objects.trailer.topObject)
+            try output.checkCount()
             while frames.count > 0 {
                 try step()
-                if output.isLarge { try check() }
+                try output.checkCount()
             }
         } catch {
             throw located(error)
         }
-    }
-
-    /// Reads the whole file once without keeping it, so that a fault costs no memory.
-    private mutating func check() throws(PropertyListError) {
-        guard !isChecked else { return }
-        isChecked = true
-        var reader = BinaryReader<ReaderCheck>(objects, ReaderCheck(limits: output.limits))
-        try reader.read()
     }
 
     /// Adds the path and the offset in the file, each where the error has none.
@@ -173,7 +163,7 @@ extension BinaryReader where Output: ~Copyable {
 
 // MARK: - Sharing
 
-extension BinaryReader where Output: ~Copyable {
+extension BinaryReader {
     /// Marks a container as opened; one that was opened before is shared, or inside itself.
     private mutating func note(_ object: Int, _ marker: BinaryObjects.Marker) throws(PropertyListError) {
         if opened.count == 0 { opened.appendZeros((objects.trailer.objectCount + 63) / 64) }
@@ -198,7 +188,7 @@ extension BinaryReader where Output: ~Copyable {
     ///
     /// Unshared objects take no more than half as much again as the file (UTF-16 that becomes UTF-8).
     private mutating func admit(_ length: Int) throws(PropertyListError) {
-        if length > objects.fileSize &* 2 &- output.textSize { try count() }
+        if length > objects.fileSize &* 2 &- output.bytes.count { try count() }
     }
 }
 
@@ -217,7 +207,7 @@ extension GrowableBuffer where Element: FixedWidthInteger {
 
 // MARK: - Scalars
 
-extension BinaryReader where Output: ~Copyable {
+extension BinaryReader {
     private mutating func storeASCII(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
         let (start, count) = try objects.content(of: marker, unit: 1)
         let text = objects.slice(start, count)
@@ -227,7 +217,7 @@ extension BinaryReader where Output: ~Copyable {
                 .malformed, .expected("ASCII", found: "bytes above 127"), location: .offset(marker.offset))
         }
         try admit(count)
-        output.store(text.bindMemory(to: UInt8.self), of: output.bytes.count)
+        output.bytes.append(text.bindMemory(to: UInt8.self))
     }
 
     private mutating func storeUTF16(_ marker: BinaryObjects.Marker) throws(PropertyListError) {
@@ -243,7 +233,7 @@ extension BinaryReader where Output: ~Copyable {
         let (start, count) = try objects.content(of: marker, unit: 1)
         try admit(count)
         let first = output.bytes.count
-        output.store(objects.slice(start, count).bindMemory(to: UInt8.self), of: first)
+        output.bytes.append(objects.slice(start, count).bindMemory(to: UInt8.self))
         try output.append(storedFrom: first, as: .data)
     }
 

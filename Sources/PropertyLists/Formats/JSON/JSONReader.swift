@@ -8,28 +8,22 @@ struct JSONReader: TextFormatReader {
     /// Whether no item of the open container has been read yet.
     fileprivate var isFirst = false
 
-    static func begin<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError) {
+    static func begin(_ reader: inout TextReader<Self>) throws(PropertyListError) {
         reader.cursor.skipWhitespace()
         try reader.value()
     }
 
-    static func item<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError) {
+    static func item(_ reader: inout TextReader<Self>) throws(PropertyListError) {
         try reader.item()
     }
 
-    static func end<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError) {
+    static func end(_ reader: inout TextReader<Self>) throws(PropertyListError) {
         reader.cursor.skipWhitespace()
         guard reader.cursor.position == reader.cursor.count else { throw reader.unexpected("the end") }
     }
 }
 
-extension TextReader where Format == JSONReader, Output: ~Copyable {
+extension TextReader where Format == JSONReader {
     /// Reads the next item of the open container: an element, an entry, or the container's end.
     fileprivate mutating func item() throws(PropertyListError) {
         cursor.skipWhitespace()
@@ -97,7 +91,7 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
 
 // MARK: - Numbers
 
-extension TextReader where Format == JSONReader, Output: ~Copyable {
+extension TextReader where Format == JSONReader {
     private mutating func number() throws(PropertyListError) {
         let start = cursor.position
         if cursor.current == UInt8(ascii: "-") { cursor.position += 1 }
@@ -153,16 +147,15 @@ extension TextReader where Format == JSONReader, Output: ~Copyable {
 
 // MARK: - Strings
 
-extension TextReader where Format == JSONReader, Output: ~Copyable {
+extension TextReader where Format == JSONReader {
     /// Appends the text in quotes that begins here to the output's bytes.
     private mutating func text() throws(PropertyListError) {
         let start = cursor.position
-        let first = output.bytes.count
         cursor.position &+= 1
         while true {
             let piece = cursor.position
             cursor.position = cursor.endOfPlainJSON()
-            output.store(cursor.slice(piece, cursor.position), of: first)
+            output.bytes.append(cursor.slice(piece, cursor.position))
             guard let byte = cursor.current else { throw malformed(.expected("\"", found: "the end"), at: start) }
             if byte == UInt8(ascii: "\"") { break }
             guard byte == UInt8(ascii: "\\") else {

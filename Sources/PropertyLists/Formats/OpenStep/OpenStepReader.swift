@@ -10,9 +10,7 @@ struct OpenStepReader: TextFormatReader {
     /// Whether the dictionary at the root has no braces.
     fileprivate var isStringsFile = false
 
-    static func begin<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError) {
+    static func begin(_ reader: inout TextReader<Self>) throws(PropertyListError) {
         let hasComments = try reader.skipBlank()
         let isEmpty = hasComments && reader.cursor.position == reader.cursor.count
         let isStringsFile = try reader.beginsStringsFile()
@@ -24,22 +22,18 @@ struct OpenStepReader: TextFormatReader {
         }
     }
 
-    static func item<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError) {
+    static func item(_ reader: inout TextReader<Self>) throws(PropertyListError) {
         try reader.skipBlank()
         if reader.isDictionary { try reader.entry() } else { try reader.element() }
     }
 
-    static func end<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError) {
+    static func end(_ reader: inout TextReader<Self>) throws(PropertyListError) {
         try reader.skipBlank()
         guard reader.cursor.position == reader.cursor.count else { throw reader.unexpected("the end") }
     }
 }
 
-extension TextReader where Format == OpenStepReader, Output: ~Copyable {
+extension TextReader where Format == OpenStepReader {
     /// Whether a string and `=` or `;` stand here.
     fileprivate mutating func beginsStringsFile() throws(PropertyListError) -> Bool {
         let start = (cursor.position, output.bytes.count)
@@ -142,22 +136,21 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
 
 // MARK: - Strings and data
 
-extension TextReader where Format == OpenStepReader, Output: ~Copyable {
+extension TextReader where Format == OpenStepReader {
     /// Appends the string that begins here to the output's bytes.
     private mutating func text(_ wanted: String = "a string") throws(PropertyListError) {
         guard let first = cursor.current, isQuote(first) || isUnquoted(first) else { throw unexpected(wanted) }
         let start = cursor.position
         guard isQuote(first) else {
             cursor.skip(while: isUnquoted)
-            output.store(cursor.slice(start, cursor.position), of: output.bytes.count)
+            output.bytes.append(cursor.slice(start, cursor.position))
             return
         }
-        let stored = output.bytes.count
         cursor.position += 1
         while true {
             let piece = cursor.position
             cursor.skip { $0 != first && $0 != UInt8(ascii: "\\") }
-            output.store(cursor.slice(piece, cursor.position), of: stored)
+            output.bytes.append(cursor.slice(piece, cursor.position))
             guard let byte = cursor.current, cursor.byte(1) != nil || byte == first else {
                 throw malformed(.expected("a closing quote", found: "the end"), at: start)
             }
@@ -218,7 +211,6 @@ extension TextReader where Format == OpenStepReader, Output: ~Copyable {
             }
             cursor.position += 1
             output.bytes.append(high << 4 | low)
-            output.store(UnsafeBufferPointer(start: nil, count: 0), of: start)
         }
         cursor.position += 1
         try output.append(storedFrom: start, as: .data)

@@ -2,17 +2,11 @@
 protocol TextFormatReader {
     init()
     /// Reads the text before the content of the root, which stays open where it is a container.
-    static func begin<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError)
+    static func begin(_ reader: inout TextReader<Self>) throws(PropertyListError)
     /// Reads the next item of the open container: an element, an entry, or the container's end.
-    static func item<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError)
+    static func item(_ reader: inout TextReader<Self>) throws(PropertyListError)
     /// Reads the text behind the root, to its end.
-    static func end<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError)
+    static func end(_ reader: inout TextReader<Self>) throws(PropertyListError)
 }
 
 extension TextFormatReader {
@@ -25,57 +19,42 @@ extension TextFormatReader {
     /// A reader that has read a text, valid UTF-8, to its end.
     static func reader(
         of cursor: TextCursor, limits: PropertyListLimits
-    ) throws(PropertyListError) -> TextReader<Self, PropertyListBuilder> {
-        var reader = TextReader<Self, PropertyListBuilder>(cursor, PropertyListBuilder(limits: limits))
-        if cursor.count > limits.uncheckedFile { try reader.check() }
+    ) throws(PropertyListError) -> TextReader<Self> {
+        var reader = TextReader<Self>(cursor, PropertyListBuilder(limits: limits))
         try reader.read()
         return reader
     }
 }
 
-/// Reads a text format, container by container and without recursion, into a builder or a check.
-struct TextReader<Format: TextFormatReader, Output: ReaderOutput & ~Copyable>: ~Copyable {
+/// Reads a text format, container by container and without recursion, into a builder.
+struct TextReader<Format: TextFormatReader>: ~Copyable {
     var cursor: TextCursor
-    var output: Output
+    var output: PropertyListBuilder
     /// The format's own state.
     var format = Format()
     /// Whether the open container is a dictionary, and the same for those around it.
     private(set) var isDictionary = false
     private var outer = GrowableBuffer<Bool>()
-    /// Whether the whole text is known to be sound.
-    private var isChecked = false
 
-    init(_ cursor: TextCursor, _ output: consuming Output) {
+    init(_ cursor: TextCursor, _ output: consuming PropertyListBuilder) {
         self.cursor = cursor
         self.output = output
     }
 }
 
-extension TextReader where Output: ~Copyable {
+extension TextReader {
     mutating func read() throws(PropertyListError) {
         do throws(PropertyListError) {
             try Format.begin(&self)
+            try output.checkCount()
             while outer.count > 0 {
                 try Format.item(&self)
-                if output.isLarge {
-                    try output.checkCount()
-                    try check()
-                }
+                try output.checkCount()
             }
             try Format.end(&self)
         } catch {
             throw located(error)
         }
-    }
-
-    /// Reads the whole text once without keeping it, so that a fault costs no memory.
-    mutating func check() throws(PropertyListError) {
-        guard !isChecked else { return }
-        isChecked = true
-        var start = cursor
-        start.position = 0
-        var reader = TextReader<Format, ReaderCheck>(start, ReaderCheck(limits: output.limits))
-        try reader.read()
     }
 
     /// Adds the path and the location in the text, each where the error has none.

@@ -40,7 +40,7 @@ struct XMLLayout: ~Copyable {
     /// - Throws: as a reader does, and where the file is too large for the items.
     init(of text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits) throws(PropertyListError) {
         guard text.count < UInt32.max else { throw PropertyListError(.limitExceeded, "A file of 4 GB or more") }
-        var reader = TextReader<XMLReader, PropertyListBuilder>(
+        var reader = TextReader<XMLReader>(
             TextCursor(text), PropertyListBuilder(limits: limits))
         var items = GrowableBuffer<Item>()
         try reader.read(into: &items)
@@ -69,7 +69,7 @@ struct XMLLayout: ~Copyable {
     }
 }
 
-extension TextReader<XMLReader, PropertyListBuilder> {
+extension TextReader<XMLReader> {
     /// Reads the whole text, and notes the positions of each value.
     fileprivate mutating func read(into items: inout GrowableBuffer<XMLLayout.Item>) throws(PropertyListError) {
         var open = GrowableBuffer<Int>()

@@ -1,26 +1,25 @@
-extension TextReader where Format == XMLReader, Output: ~Copyable {
+extension TextReader where Format == XMLReader {
     /// Appends the text up to the next end tag to the output's bytes, with entities replaced.
     mutating func text() throws(PropertyListError) {
-        let first = output.bytes.count
         while true {
             let start = cursor.position
             let end = cursor.endOfPlainText()
-            output.store(cursor.slice(start, end), of: first)
+            output.bytes.append(cursor.slice(start, end))
             cursor.position = end
             if cursor.byte(1) == UInt8(ascii: "/"), cursor.current == UInt8(ascii: "<") { return }
-            try special(of: first)
+            try special()
         }
     }
 
     /// Reads an interruption of a text: a reference, a CDATA section, a comment, a processing instruction.
-    private mutating func special(of text: Int) throws(PropertyListError) {
+    private mutating func special() throws(PropertyListError) {
         let start = cursor.position
         guard let byte = cursor.current else { throw malformed(.expected("an end tag", found: "the end")) }
         if byte == UInt8(ascii: "&") { return try reference() }
         if cursor.consume("<![CDATA[") {
             let first = cursor.position
             guard cursor.skip(behind: "]]>") else { throw malformed(.expected("]]>", found: "the end"), at: start) }
-            output.store(cursor.slice(first, cursor.position - 3), of: text)
+            output.bytes.append(cursor.slice(first, cursor.position - 3))
         } else if try !skipCommentOrInstruction() {
             throw malformed(.expected("an end tag", found: "\(tag(at: start))"))
         }

@@ -1,6 +1,6 @@
 internal import CKVCodable
 
-extension TextReader where Format == XMLReader, Output: ~Copyable {
+extension TextReader where Format == XMLReader {
     /// Reads the next item of the open container: an element, an entry, or the container's end.
     mutating func item() throws(PropertyListError) {
         try skipMarkup()
@@ -111,8 +111,6 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             try text()
             try close(name)
         }
-        // A check gives no error about a text that it did not keep.
-        if output.isCut { return try output.append(storedFrom: start, as: .string) }
         let text = trimmed(output.bytes.contents, from: start)
         do throws(PropertyListError) {
             switch name.utf8Start[0] {
@@ -185,7 +183,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
             element = cursor.slice(first, cursor.position)
             try close("data")
         }
-        guard decodeBase64(from: start, of: element) else { throw notBase64(element, at: position) }
+        guard decodeBase64(from: start) else { throw notBase64(element, at: position) }
         try output.append(storedFrom: start, as: .data)
     }
 
@@ -205,12 +203,8 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
         !element.contains { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }
     }
 
-    /// Decodes the text stored from `start` on, in place. A check that did not keep all of it inspects the element
-    /// itself, unless there are comments or references in that.
-    private mutating func decodeBase64(from start: Int, of element: UnsafeBufferPointer<UInt8>) -> Bool {
-        if output.isCut {
-            return !isPlain(element) || Base64.fault(in: element) == nil
-        }
+    /// Decodes the text stored from `start` on, in place.
+    private mutating func decodeBase64(from start: Int) -> Bool {
         guard let base = output.bytes.base else { return true }
         let text = UnsafeMutableBufferPointer(start: base + start, count: output.bytes.count - start)
         guard let count = Base64.decode(inPlace: text) else { return false }

@@ -15,22 +15,16 @@ struct XMLReader: TextFormatReader {
     /// Behind a declaration that names another encoding than UTF-8; else 0.
     fileprivate(set) var foreignDeclaration = 0
 
-    static func begin<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError) {
+    static func begin(_ reader: inout TextReader<Self>) throws(PropertyListError) {
         try reader.beginning()
         try reader.value()
     }
 
-    static func item<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError) {
+    static func item(_ reader: inout TextReader<Self>) throws(PropertyListError) {
         try reader.item()
     }
 
-    static func end<Output: ReaderOutput & ~Copyable>(
-        _ reader: inout TextReader<Self, Output>
-    ) throws(PropertyListError) {
+    static func end(_ reader: inout TextReader<Self>) throws(PropertyListError) {
         try reader.skipMarkup()
         if reader.format.isWrapped {
             guard reader.cursor.position < reader.cursor.count else {
@@ -47,7 +41,7 @@ struct XMLReader: TextFormatReader {
 
 // MARK: - The document
 
-extension TextReader where Format == XMLReader, Output: ~Copyable {
+extension TextReader where Format == XMLReader {
     /// Reads the text before the root.
     mutating func beginning() throws(PropertyListError) {
         if let zero = cursor.slice(0, cursor.count).firstIndex(of: 0) {
@@ -164,7 +158,7 @@ extension TextReader where Format == XMLReader, Output: ~Copyable {
 
 // MARK: - Tags
 
-extension TextReader where Format == XMLReader, Output: ~Copyable {
+extension TextReader where Format == XMLReader {
     /// The rest of a start tag behind its name; true where the element is empty (`/>`).
     mutating func tagEnd() throws(PropertyListError) -> Bool {
         if cursor.current == UInt8(ascii: ">") {
