@@ -31,6 +31,7 @@ let package = Package(
         .library(name: "KeyValueCoder", targets: ["KeyValueCoder"]),
         .library(name: "KeyValueCoding", targets: ["KeyValueCoding"]),
         .library(name: "PropertyLists", targets: ["PropertyLists"]),
+        .library(name: "KeyedArchives", targets: ["KeyedArchives"]),
         .library(name: "KVCodableLua", targets: ["KVCodableLua", "KVCodableABI"]),
         .library(name: "kvcodable", type: .dynamic, targets: ["KVCodableABI"]),
     ],
@@ -41,16 +42,22 @@ let package = Package(
         .systemLibrary(name: "CKVLua", pkgConfig: lua, providers: [.apt(["lib\(lua)-dev"])]),
 
         room("PropertyLists", ["CKVCodable"]),
+        room("KeyedArchives", ["CKVCodable", "PropertyLists"]),
         room("KeyValueCoding", ["CKVCodable", "PropertyLists"]),
         room("KeyValueCoder", ["KeyValueCoding"]),
-        room("CodableTypes", ["KeyValueCoding", "PropertyLists"]),
-        room("DefaultsStorage", ["PropertyLists", "CKVSystem", "CKVSQLite"]),
-        room("KVCodable", ["CodableTypes", "DefaultsStorage", "KeyValueCoding", "PropertyLists"]),
-        room("KVCodableABI", ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "PropertyLists"]),
+        room("CodableTypes", ["KeyValueCoding", "KeyedArchives", "PropertyLists"]),
+        room("DefaultsStorage", ["KeyedArchives", "PropertyLists", "CKVSystem", "CKVSQLite"]),
+        room("KVCodable", ["CodableTypes", "DefaultsStorage", "KeyValueCoding", "KeyedArchives", "PropertyLists"]),
+        room(
+            "KVCodableABI",
+            ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "KeyedArchives", "PropertyLists"]),
         .target(name: "KVCodableLua", dependencies: ["CKVCodable", "CKVLua"], path: "lua/src"),
 
-        .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["PropertyLists"], path: "Tests/Support/TestSupport",
+            swiftSettings: strict),
         tests("PropertyLists", ["CKVCodable", "CKVSystem"]),
+        tests("KeyedArchives", ["PropertyLists"]),
         tests("KeyValueCoding", ["PropertyLists"]),
         // Built as a stranger builds: without this package's settings.
         .executableTarget(

@@ -2,6 +2,7 @@ internal import CodableTypes
 public import DefaultsStorage
 internal import FoundationEssentials
 public import KeyValueCoding
+internal import KeyedArchives
 public import PropertyLists
 
 extension PropertyListStorage {

@@ -4,4 +4,5 @@
 @_exported public import CodableTypes
 @_exported public import DefaultsStorage
 @_exported public import KeyValueCoding
+@_exported public import KeyedArchives
 @_exported public import PropertyLists

@@ -1,3 +1,4 @@
+internal import KeyedArchives
 internal import PropertyLists
 
 extension PropertyList {

@@ -1,5 +1,6 @@
 public import CodableTypes
 public import DefaultsStorage
+internal import KeyedArchives
 public import PropertyLists
 
 /// A storage of values that are read and written by path: a store, or a transaction on one.

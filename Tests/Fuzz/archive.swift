@@ -1,3 +1,4 @@
+import KeyedArchives
 import PropertyLists
 
 @c(LLVMFuzzerTestOneInput)

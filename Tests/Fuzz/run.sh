@@ -13,9 +13,9 @@ shift
 targets=${*:-xml binary json openStep archive roundTrip lua}
 scratch=.build-fuzz
 
-# The readers' targets need the library's objects made for libFuzzer.
+# The readers' targets need the objects of both rooms made for libFuzzer.
 if [ "$targets" != lua ]; then
-  nice swift build -c release --target PropertyLists --scratch-path $scratch -Xswiftc -sanitize=fuzzer,address
+  nice swift build -c release --target KeyedArchives --scratch-path $scratch -Xswiftc -sanitize=fuzzer,address
   release=$(swift build -c release --scratch-path $scratch --show-bin-path)
 fi
 
@@ -46,7 +46,7 @@ for target in $targets; do
   seeds "$target"
   nice swiftc -O -swift-version 6 -sanitize=fuzzer,address -parse-as-library -use-ld=lld -I "$release/Modules" \
     -I include -package-name "$package" "Tests/Fuzz/$target.swift" Tests/Fuzz/Check.swift \
-    "$release"/PropertyLists.build/*.o -o "build/fuzz/$target/fuzz"
+    "$release"/PropertyLists.build/*.o "$release"/KeyedArchives.build/*.o -o "build/fuzz/$target/fuzz"
 done
 
 status=0

@@ -1,5 +1,6 @@
 import Foundation
 import PropertyLists
+import TestSupport
 
 /// Other readers of property lists, and their results for a file, in the notation of the vectors.
 enum Oracle: String, CaseIterable, Sendable {

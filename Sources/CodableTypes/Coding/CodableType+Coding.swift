@@ -1,3 +1,4 @@
+internal import KeyedArchives
 public import PropertyLists
 
 extension CodableType {

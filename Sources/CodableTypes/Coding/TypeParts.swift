@@ -1,3 +1,4 @@
+internal import KeyedArchives
 package import PropertyLists
 
 /// The parts of the type of a store's dictionary, by the paths of stored keys: their types, and their defaults where

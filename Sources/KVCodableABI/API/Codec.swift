@@ -2,6 +2,7 @@ public import CKVCodable
 internal import CodableTypes
 internal import DefaultsStorage
 internal import KVCodable
+internal import KeyedArchives
 internal import PropertyLists
 
 extension kv_format {

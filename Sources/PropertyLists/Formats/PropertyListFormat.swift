@@ -55,7 +55,7 @@ extension PropertyListFormat {
         return detect(text: text.contents)
     }
 
-    static func isBinary(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    package static func isBinary(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.count >= 6 && bytes.prefix(6).elementsEqual("bplist".utf8)
     }
 

@@ -53,7 +53,7 @@ public struct PropertyListLimits: Sendable, Hashable {
     }
 
     /// The node budget for input of `size` bytes or nodes.
-    func nodeBudget(for size: Int) -> Int {
+    package func nodeBudget(for size: Int) -> Int {
         min(max(expandedNodes ?? 1_000_000 + size, 0), Self.nodes)
     }
 
@@ -64,7 +64,7 @@ public struct PropertyListLimits: Sendable, Hashable {
     }
 
     /// The byte budget for input of `size` bytes.
-    func byteBudget(for size: Int) -> Int {
+    package func byteBudget(for size: Int) -> Int {
         max(expandedBytes ?? sharedBytes + 16 * min(size, Int.max / 32), 0)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import PropertyLists
+import TestSupport
 import Testing
 
 @Suite("Corpus", .disabled(if: Corpus.isAbsent, "KVCODABLE_CORPUS is not set"))

@@ -1,5 +1,6 @@
 import Foundation
 import PropertyLists
+import TestSupport
 import Testing
 
 @Suite("Differences from other readers", .disabled(if: Corpus.isAbsent, "KVCODABLE_CORPUS is not set"))

@@ -1,5 +1,6 @@
 import Foundation
 import PropertyLists
+import TestSupport
 import Testing
 
 /// The stack that suffices for the walks of the deepest tree; without optimisation frames are several times as large.
@@ -90,59 +91,6 @@ private let stackSize = 1 << 20
         #expect(error?.path == [0, 0])
         // Behind the reference to what is too deep.
         #expect(error?.location == .offset(18))
-    }
-
-    @Test("flattens the deepest archive there may be on a small stack")
-    func archiveStack() async throws {
-        #expect(try await deepest(Self.archive(PropertyListLimits.maximumDepth)) == PropertyListLimits.maximumDepth)
-        #expect(try await deepest(Self.archive(PropertyListLimits.maximumDepth + 1)) == 0)
-        #expect(try await deepest(Self.archive(100_000)) == 0)
-    }
-
-    /// How deep the flattened archive is; 0 where it is beyond the limit.
-    private func deepest(_ archive: PropertyList) async -> Int {
-        await withCheckedContinuation { continuation in
-            let thread = Thread {
-                var levels = 0
-                var inner = try? archive.unarchived(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
-                while let list = inner {
-                    levels += 1
-                    inner = list["a"]
-                }
-                continuation.resume(returning: levels)
-            }
-            thread.stackSize = stackSize
-            thread.start()
-        }
-    }
-
-    /// An archive of objects inside one another.
-    private static func archive(_ depth: Int) throws -> PropertyList {
-        var builder = PropertyListBuilder()
-        try builder.beginDictionary()
-        try builder.key("$archiver")
-        try builder.append(string: "NSKeyedArchiver")
-        try builder.key("$version")
-        try builder.append(integer: 100_000)
-        try builder.key("$top")
-        try builder.beginDictionary()
-        try builder.key("root")
-        try builder.append(uid: 1)
-        try builder.end()
-        try builder.key("$objects")
-        try builder.beginArray()
-        try builder.append(string: "$null")
-        for level in 1..<depth {
-            try builder.beginDictionary()
-            try builder.key("a")
-            try builder.append(uid: UInt32(level + 1))
-            try builder.end()
-        }
-        try builder.beginDictionary()
-        try builder.end()
-        try builder.end()
-        try builder.end()
-        return try builder.finish()
     }
 
     /// Sixteen times as much: a reader whose time grows with the square would take 256 times as long, and what else the

@@ -5,20 +5,12 @@ import Testing
 
 /// A row of `Tests/Vectors/formats.json`.
 struct FormatVector: Decodable, Sendable, CustomTestStringConvertible {
-    struct Failure: Decodable, Sendable {
-        var code: String
-        var offset: Int?
-        var line: Int?
-        var column: Int?
-        var path: String?
-    }
-
     var name: String
     var format: String
     var text: String?
     var hex: String?
     var tree: String?
-    var error: Failure?
+    var error: VectorFailure?
 
     var testDescription: String { "\(format): \(name)" }
 
@@ -33,22 +25,6 @@ struct FormatVector: Decodable, Sendable, CustomTestStringConvertible {
     var known: PropertyListFormat? {
         PropertyListFormat.allCases.first { "\($0)".lowercased() == format.lowercased() }
     }
-}
-
-struct VectorFile<Row: Decodable>: Decodable {
-    var rows: [Row]
-}
-
-/// The rows of a file in `Tests/Vectors`.
-func vectors<Row: Decodable>(_ name: String, of type: Row.Type = Row.self) -> [Row] {
-    let file = testsFolder.appending(path: "Vectors/\(name).json")
-    guard let data = try? Data(contentsOf: file),
-        let rows = try? JSONDecoder().decode(VectorFile<Row>.self, from: data).rows
-    else {
-        Issue.record("Tests/Vectors/\(name).json cannot be read")
-        return []
-    }
-    return rows
 }
 
 /// The rows of every format, and those that JSON has a file of its own for.
@@ -131,14 +107,6 @@ let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
     func words(_ text: String, _ words: String) {
         let error = propertyListError { _ = try PropertyList(parsing: Array(text.utf8)) }
         #expect(error.map { "\($0)" }?.contains(words) == true, "\(error.map { "\($0)" } ?? "no error")")
-    }
-
-    @Test("names the archiver of an archive that it cannot read")
-    func archiver() throws {
-        let list = try PropertyList(parsing: Array(#"{"$archiver": "RootArchiver", "$top": {}}"#.utf8))
-        #expect(list.isKeyedArchive)
-        let error = propertyListError { _ = try list.unarchived() }
-        #expect(error?.description == #"Expected NSKeyedArchiver as $archiver, found "RootArchiver""#)
     }
 
     @Test("takes for base64 what its decoder takes, and nothing else", arguments: 0..<8)

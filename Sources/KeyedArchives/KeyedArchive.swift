@@ -1,4 +1,5 @@
 internal import CKVCodable
+public import PropertyLists
 
 /// Options for turning a keyed archive into a plain tree.
 ///

@@ -1,27 +1,27 @@
-import Foundation
-import Testing
+public import Foundation
 
 /// The folder of the tests of all rooms.
-let testsFolder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+public let testsFolder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
 
 /// The files of the corpus that KVCODABLE_CORPUS names; the tests that need it skip without, and say so.
-enum Corpus {
-    static let folder = ProcessInfo.processInfo.environment["KVCODABLE_CORPUS"].map { URL(filePath: $0) }
+public enum Corpus {
+    public static let folder = ProcessInfo.processInfo.environment["KVCODABLE_CORPUS"].map { URL(filePath: $0) }
 
-    static let isAbsent: Bool = {
+    public static let isAbsent: Bool = {
         if folder == nil { print("Skipped: KVCODABLE_CORPUS is not set, so the files of the corpus are not tested.") }
         return folder == nil
     }()
 
-    struct File: CustomTestStringConvertible, Sendable {
-        let name: String
-        let bytes: [UInt8]
+    public struct File: CustomStringConvertible, Sendable {
+        public let name: String
+        public let bytes: [UInt8]
 
-        var testDescription: String { name }
+        public var description: String { name }
     }
 
     /// The files of a folder of the corpus, with their names inside it, sorted.
-    static func files(in part: String) -> [File] {
+    public static func files(in part: String) -> [File] {
         guard let root = folder?.appending(path: part),
             let names = FileManager.default.enumerator(atPath: root.path)
         else { return [] }

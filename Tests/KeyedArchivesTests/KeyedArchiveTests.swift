@@ -1,6 +1,15 @@
 import Foundation
+import KeyedArchives
 import PropertyLists
+import TestSupport
 import Testing
+
+/// The stack that suffices for the walks of the deepest tree; without optimisation frames are several times as large.
+#if DEBUG
+private let stackSize = 8 << 20
+#else
+private let stackSize = 1 << 20
+#endif
 
 /// A row of `Tests/Vectors/archives.json`.
 struct ArchiveVector: Decodable, Sendable, CustomTestStringConvertible {
@@ -8,7 +17,7 @@ struct ArchiveVector: Decodable, Sendable, CustomTestStringConvertible {
     var text: String
     var classNameKey: String?
     var tree: String?
-    var error: FormatVector.Failure?
+    var error: VectorFailure?
 
     var testDescription: String { name }
 }
@@ -77,6 +86,67 @@ struct ArchiveVector: Decodable, Sendable, CustomTestStringConvertible {
         limits.expandedBytes = tree.document.byteCount - 1
         let bytes = propertyListError { _ = try list.unarchived(options: options, limits: limits) }
         #expect(bytes?.message == "Shared objects grow to more than \(tree.document.byteCount - 1) bytes")
+    }
+
+    @Test("names the archiver of an archive that it cannot read")
+    func archiver() throws {
+        let list = try PropertyList(parsing: Array(#"{"$archiver": "RootArchiver", "$top": {}}"#.utf8))
+        #expect(list.isKeyedArchive)
+        let error = propertyListError { _ = try list.unarchived() }
+        #expect(error?.description == #"Expected NSKeyedArchiver as $archiver, found "RootArchiver""#)
+    }
+
+    @Test("flattens the deepest archive there may be on a small stack")
+    func archiveStack() async throws {
+        #expect(try await deepest(Self.archive(PropertyListLimits.maximumDepth)) == PropertyListLimits.maximumDepth)
+        #expect(try await deepest(Self.archive(PropertyListLimits.maximumDepth + 1)) == 0)
+        #expect(try await deepest(Self.archive(100_000)) == 0)
+    }
+
+    /// How deep the flattened archive is; 0 where it is beyond the limit.
+    private func deepest(_ archive: PropertyList) async -> Int {
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                var levels = 0
+                var inner = try? archive.unarchived(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
+                while let list = inner {
+                    levels += 1
+                    inner = list["a"]
+                }
+                continuation.resume(returning: levels)
+            }
+            thread.stackSize = stackSize
+            thread.start()
+        }
+    }
+
+    /// An archive of objects inside one another.
+    private static func archive(_ depth: Int) throws -> PropertyList {
+        var builder = PropertyListBuilder()
+        try builder.beginDictionary()
+        try builder.key("$archiver")
+        try builder.append(string: "NSKeyedArchiver")
+        try builder.key("$version")
+        try builder.append(integer: 100_000)
+        try builder.key("$top")
+        try builder.beginDictionary()
+        try builder.key("root")
+        try builder.append(uid: 1)
+        try builder.end()
+        try builder.key("$objects")
+        try builder.beginArray()
+        try builder.append(string: "$null")
+        for level in 1..<depth {
+            try builder.beginDictionary()
+            try builder.key("a")
+            try builder.append(uid: UInt32(level + 1))
+            try builder.end()
+        }
+        try builder.beginDictionary()
+        try builder.end()
+        try builder.end()
+        try builder.end()
+        return try builder.finish()
     }
 
     @Test("reads what Foundation's archiver writes, typed values and all")

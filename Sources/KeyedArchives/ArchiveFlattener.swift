@@ -1,5 +1,6 @@
 internal import CKVCodable
 internal import FoundationEssentials
+internal import PropertyLists
 
 /// Walks an archive from its top objects and writes the tree that they stand for, without recursion.
 ///

@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 /// The output of a flattener: a counter first, then a builder.
 protocol ArchiveOutput: ~Copyable {
     mutating func beginArray() throws(PropertyListError)

@@ -1,5 +1,7 @@
 import Foundation
+import KeyedArchives
 import PropertyLists
+import TestSupport
 import Testing
 
 @Suite("Archives of the corpus", .disabled(if: Corpus.isAbsent, "KVCODABLE_CORPUS is not set"))

@@ -1,10 +1,12 @@
 import Foundation
+import KeyedArchives
 import PropertyLists
+import TestSupport
 import Testing
 
 @Suite("Archives as Foundation reads them", .disabled(if: Corpus.isAbsent, "KVCODABLE_CORPUS is not set"))
 struct KeyedArchiveDifferentialTests {
-    /// Why NSKeyedUnarchiver gives something else; the table in Formats.md says which of the two is right.
+    /// Why NSKeyedUnarchiver gives something else; the table in KeyedArchives.md says which of the two is right.
     enum Reason: Sendable {
         /// Its object has no form in a tree, or more in it than its keys: it keeps values under the names of keys.
         case classOutsideTable

@@ -1,8 +1,8 @@
-import Foundation
-import PropertyLists
+internal import Foundation
+public import PropertyLists
 
 /// A tree as one line of text, the notation of `Tests/Vectors/README.md`.
-func notation(_ list: PropertyList) -> String {
+public func notation(_ list: PropertyList) -> String {
     switch list.kind {
     case .null: "null"
     case .boolean: list.boolean == true ? "true" : "false"
@@ -19,11 +19,11 @@ func notation(_ list: PropertyList) -> String {
     }
 }
 
-func decimal(_ value: Double) -> String {
+public func decimal(_ value: Double) -> String {
     value.isNaN ? "nan" : String(format: "%.17g", value)
 }
 
-func quoted(_ text: String) -> String {
+public func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
         switch scalar {
@@ -36,7 +36,7 @@ func quoted(_ text: String) -> String {
 }
 
 /// The error that a closure throws; nil when it throws none.
-func propertyListError(_ body: () throws -> Void) -> PropertyListError? {
+public func propertyListError(_ body: () throws -> Void) -> PropertyListError? {
     do {
         try body()
         return nil

@@ -1,3 +1,5 @@
+internal import PropertyLists
+
 /// The classes whose objects become another value than a dictionary of their keys.
 enum ArchiveClass: Sendable {
     case array, dictionary, orderedSet, countedSet, date, data, url, uuid, null, string
