@@ -12,6 +12,8 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
     name: "kvdefaults",
+    // The settings page, the package Page, opens stores as the command line does.
+    products: [.library(name: "DomainAccess", targets: ["DomainAccess"])],
     dependencies: [
         .package(name: "kvcodable", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

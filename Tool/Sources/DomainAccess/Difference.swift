@@ -1,20 +1,20 @@
-package import KVCodable
+public import KVCodable
 
 /// The paths at which two values differ, down to values that are no dictionaries on both sides.
-package enum Difference {
-    package struct Change {
-        package let path: PropertyListPath
-        package let old: PropertyList?
-        package let new: PropertyList?
+public enum Difference {
+    public struct Change {
+        public let path: PropertyListPath
+        public let old: PropertyList?
+        public let new: PropertyList?
 
-        package init(path: PropertyListPath, old: PropertyList?, new: PropertyList?) {
+        public init(path: PropertyListPath, old: PropertyList?, new: PropertyList?) {
             self.path = path
             self.old = old
             self.new = new
         }
 
         /// The change without the secrets of the types.
-        package func masked(_ types: [CodableType?]) -> Change {
+        public func masked(_ types: [CodableType?]) -> Change {
             func shown(_ list: PropertyList?) -> PropertyList? {
                 list.map { list in types.reduce(list) { Values.masked($0, $1, at: path) } }
             }
@@ -25,7 +25,7 @@ package enum Difference {
     /// Recursion is bounded by the depth of values.
     ///
     /// - Parameter asSettings: whether a dictionary that only one side has is told by its settings.
-    package static func between(
+    public static func between(
         _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath = [], asSettings: Bool = false
     ) -> [Change] {
         if old == new { return [] }

@@ -1,37 +1,37 @@
 import Glibc
-package import KVCodable
+public import KVCodable
 
 /// A store as a person names it: by its name, or by the path of its file.
-package struct Domain: Sendable {
-    package let text: String
+public struct Domain: Sendable {
+    public let text: String
 
-    package init(_ text: String) { self.text = text }
+    public init(_ text: String) { self.text = text }
 
     /// Whether the text is a path: a name has no slash in front and no file's suffix.
-    package var isFile: Bool {
+    public var isFile: Bool {
         text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../")
             || [".plist", ".json", ".sqlite", ".db", ".xml", ".strings"].contains { text.hasSuffix($0) }
     }
 
     /// The store's name and engine: those of the text, and of a path to the file of a store that has a name; nil for a
     /// file elsewhere.
-    package var named: (name: String, engine: DefaultsStore.Options.Engine)? {
+    public var named: (name: String, engine: DefaultsStore.Options.Engine)? {
         isFile ? StoreFile.name(of: text) : (text, engine)
     }
 
     /// The type that is published for the store; nil where none is.
-    package func type() throws -> CodableType? {
+    public func type() throws -> CodableType? {
         try about(text) { try named.flatMap { try PublishedTypes.type(of: $0.name) } }
     }
 
     /// True if there is something to show: a store's file, or a type with its defaults.
-    package func isThere(_ type: CodableType?) -> Bool { type != nil || hasFile }
+    public func isThere(_ type: CodableType?) -> Bool { type != nil || hasFile }
 
     /// The store's file, which need not exist; nil for a text that is no name.
-    package var file: String? { isFile ? text : try? DefaultsStore.path(of: text, engine: engine) }
+    public var file: String? { isFile ? text : try? DefaultsStore.path(of: text, engine: engine) }
 
     /// The type, where the verb is of no use without one.
-    package func requiredType() throws -> CodableType {
+    public func requiredType() throws -> CodableType {
         guard let type = try type() else { throw Failure.absent("No type is published for it", of: text) }
         return type
     }
@@ -47,7 +47,7 @@ package struct Domain: Sendable {
     /// Opens the store to read it: nothing is made.
     ///
     /// - Parameter type: its schema, whose defaults it has then.
-    package func opened(_ type: CodableType? = nil) throws -> DefaultsStore {
+    public func opened(_ type: CodableType? = nil) throws -> DefaultsStore {
         try about(text, type) {
             var options = DefaultsStore.Options()
             options.isReadOnly = true
@@ -61,7 +61,7 @@ package struct Domain: Sendable {
     /// - Parameters:
     ///   - type: its schema, which must accept them, and whose defaults parts of them are laid over.
     ///   - timeout: how long another program's lock is waited for; nil for the store's own time.
-    package func openedForWriting(
+    public func openedForWriting(
         _ type: CodableType? = nil, engine: DefaultsStore.Options.Engine? = nil, timeout: Duration? = nil
     ) throws -> DefaultsStore {
         try about(text, type) {
@@ -85,7 +85,7 @@ package struct Domain: Sendable {
     }
 
     /// Whether the store has a file of its own.
-    package var hasFile: Bool {
+    public var hasFile: Bool {
         if isFile { return exists(text) }
         let engines: [DefaultsStore.Options.Engine] = [.automatic, .sqlite]
         return engines.contains { engine in (try? DefaultsStore.path(of: text, engine: engine)).map(exists) ?? false }
@@ -93,7 +93,7 @@ package struct Domain: Sendable {
 
     /// Runs `body` in a transaction, of which the published type must accept each top-level value that it changes, and
     /// waits for the disk.
-    package func change(_ body: (DefaultsTransaction, CodableType?) throws -> Void) throws {
+    public func change(_ body: (DefaultsTransaction, CodableType?) throws -> Void) throws {
         let type = try type()
         let store = try openedForWriting(type)
         try about(text, type) {
@@ -104,7 +104,7 @@ package struct Domain: Sendable {
     }
 
     /// All domains: those with a file, and those with a published type.
-    package static func all() throws -> [String] {
+    public static func all() throws -> [String] {
         try about("domains") {
             let names = try DefaultsStore.names() + DefaultsStore.names(engine: .sqlite) + PublishedTypes.names()
             return Swift.Set(names).sorted()
@@ -112,16 +112,16 @@ package struct Domain: Sendable {
     }
 }
 
-package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+public func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
 /// The path that a person's text means.
-package func path(_ text: String, of domain: Domain) throws -> PropertyListPath {
+public func path(_ text: String, of domain: Domain) throws -> PropertyListPath {
     try about(domain.text) { try PropertyListPath(text: text) }
 }
 
 extension DefaultsLayer {
     /// The layer as people call it. These programs open no suites and have no arguments.
-    package var word: String {
+    public var word: String {
         switch self {
         case .managed: "managed"
         case .application: "user"

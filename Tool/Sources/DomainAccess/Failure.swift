@@ -1,19 +1,19 @@
 internal import Glibc
-package import KVCodable
+public import KVCodable
 
 /// An end of the program that is told in one line: `kvdefaults: com.example.app: Expected 1...16384 at width, found 0`.
-package struct Failure: Error {
+public struct Failure: Error {
     /// The domain or the file; nil where the error is about none.
-    package var subject: String?
+    public var subject: String?
     /// Nil for a status alone.
-    package var message: String?
-    package var status: Int32 = 2
+    public var message: String?
+    public var status: Int32 = 2
     /// Where in a file it is; nil where that is not known.
-    package var location: PropertyListError.Location?
+    public var location: PropertyListError.Location?
     /// The path of the value; nil where the error is about none.
-    package var path: PropertyListPath?
+    public var path: PropertyListPath?
 
-    package init(_ message: String, of subject: String? = nil) {
+    public init(_ message: String, of subject: String? = nil) {
         self.message = message
         self.subject = subject
     }
@@ -21,7 +21,7 @@ package struct Failure: Error {
     /// An error of the library.
     ///
     /// - Parameter type: the domain's, whose secrets are not told.
-    package init(_ error: any Error, of subject: String, _ type: CodableType? = nil) {
+    public init(_ error: any Error, of subject: String, _ type: CodableType? = nil) {
         self.init(words(of: error, type), of: subject)
         switch error {
         case let error as PropertyListError: (location, path) = (error.location, error.path)
@@ -32,26 +32,26 @@ package struct Failure: Error {
     }
 
     /// There is nothing at the path, which a script sees by the status; people read why.
-    package static func absent(_ message: String, of subject: String) -> Failure {
+    public static func absent(_ message: String, of subject: String) -> Failure {
         var failure = Failure(message, of: subject)
         failure.status = 1
         return failure
     }
 
-    package static let differing: Failure = {
+    public static let differing: Failure = {
         var failure = Failure("")
         (failure.message, failure.status) = (nil, 1)
         return failure
     }()
 
     /// A status of 2 behind lines that were written already.
-    package static let told: Failure = {
+    public static let told: Failure = {
         var failure = Failure("")
         failure.message = nil
         return failure
     }()
 
-    package func report() {
+    public func report() {
         guard let message else { return }
         writeError("kvdefaults: " + (subject.map { "\($0): " } ?? "") + message)
     }
@@ -60,7 +60,7 @@ package struct Failure: Error {
 /// The text of an error of the library: in the words of the type language, as the domain's user knows it.
 ///
 /// - Parameter type: the domain's, whose secrets are not in the text.
-package func words(of error: any Error, _ type: CodableType? = nil) -> String {
+public func words(of error: any Error, _ type: CodableType? = nil) -> String {
     if let failure = error as? Failure { return failure.message ?? "" }
     if let error = error as? TypeError {
         let plain = error.inTypeLanguage
@@ -111,7 +111,7 @@ extension TypeError {
 /// Runs `body`; an error in it that is about no other is told for the domain or file.
 ///
 /// - Parameter type: the domain's, whose secrets are not told.
-package func about<Result>(
+public func about<Result>(
     _ subject: String, _ type: CodableType? = nil, _ body: () throws -> Result
 ) throws -> Result {
     do {
@@ -124,15 +124,15 @@ package func about<Result>(
     }
 }
 
-package func writeError(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+public func writeError(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
 /// Writes behind the text printed before.
 @discardableResult
-package func write(_ text: String, to descriptor: Int32) -> Int32 { write(Array(text.utf8), to: descriptor) }
+public func write(_ text: String, to descriptor: Int32) -> Int32 { write(Array(text.utf8), to: descriptor) }
 
 /// Writes all of it; gives the number of the error that was in the way, and 0 for none.
 @discardableResult
-package func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+public func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
     fflush(nil)
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -1,29 +1,29 @@
-package import KVCodable
+public import KVCodable
 
 /// JSON for people: two spaces, a key on each line, short arrays of scalars on one; comments where they are wanted.
-package struct JSONText {
+public struct JSONText {
     /// The comments before a member, a line each, and those behind the last member of an object.
-    package typealias Comments = (PropertyListPath) -> (before: [String], end: [String])
+    public typealias Comments = (PropertyListPath) -> (before: [String], end: [String])
 
     private(set) var text = ""
     private let comments: Comments?
 
     /// The value in JSON's form, without a newline at the end.
-    package static func of(_ list: PropertyList, comments: Comments? = nil) throws -> String {
+    public static func of(_ list: PropertyList, comments: Comments? = nil) throws -> String {
         var writer = JSONText(comments: comments)
         writer.write(try list.jsonForm(), at: [], indent: "")
         return writer.text
     }
 
     /// A value that is JSON already, such as a schema.
-    package static func of(plain list: PropertyList) throws -> String {
+    public static func of(plain list: PropertyList) throws -> String {
         var writer = JSONText(comments: nil)
         writer.write(list, at: [], indent: "")
         return writer.text
     }
 
     /// The value in JSON's form on one line.
-    package static func line(_ list: PropertyList) throws -> String {
+    public static func line(_ list: PropertyList) throws -> String {
         try String(decoding: list.jsonForm().serialized(as: .json), as: UTF8.self)
     }
 
@@ -79,12 +79,12 @@ package struct JSONText {
 
 /// JSON with comments, as an editor has it: the comments become blanks, so that lines and columns stay, and a comma
 /// before a closing brace goes.
-package struct CommentedJSON {
+public struct CommentedJSON {
     private var bytes: [UInt8]
     private var position = 0
 
     /// The text without comments.
-    package static func stripped(_ text: [UInt8]) -> [UInt8] {
+    public static func stripped(_ text: [UInt8]) -> [UInt8] {
         var reader = CommentedJSON(bytes: text)
         reader.strip()
         return reader.bytes

@@ -1,12 +1,12 @@
 import FoundationEssentials
-package import KVCodable
+public import KVCodable
 
 /// Values as people give them, and as they are shown.
-package enum Values {
+public enum Values {
     /// The value that a word means: by its type where there is one, else JSON, or the word itself as a string.
     ///
     /// - Parameter isSecret: whether no error may have the word in it.
-    package static func read(
+    public static func read(
         _ word: String, as type: CodableType?, at path: PropertyListPath, isSecret: Bool = false
     ) throws -> PropertyList {
         guard let type else { return try json(word) ?? PropertyList(word) }
@@ -19,7 +19,7 @@ package enum Values {
     }
 
     /// The value as the file is to have it, which its type must accept.
-    package static func stored(_ value: PropertyList, as type: CodableType, at path: PropertyListPath) throws
+    public static func stored(_ value: PropertyList, as type: CodableType, at path: PropertyListPath) throws
         -> PropertyList
     {
         let core = type.wrapped
@@ -57,20 +57,20 @@ package enum Values {
     }
 
     /// The value for a person or a script: a string as it is, anything else as JSON.
-    package static func text(_ list: PropertyList) throws -> String {
+    public static func text(_ list: PropertyList) throws -> String {
         if let text = list.string { return text }
         return try JSONText.of(list)
     }
 
     /// The value on one line of a list: a string in quotes.
-    package static func line(_ list: PropertyList) -> String { (try? JSONText.line(list)) ?? "\(list)" }
+    public static func line(_ list: PropertyList) -> String { (try? JSONText.line(list)) ?? "\(list)" }
 
-    package static let secret = "(secret)"
+    public static let secret = "(secret)"
 
     /// The value without its secrets, which no tool shows.
     ///
     /// - Parameter path: where the value is.
-    package static func masked(
+    public static func masked(
         _ list: PropertyList, _ type: CodableType?, at path: PropertyListPath = [], by mask: PropertyList? = "(secret)"
     ) -> PropertyList {
         guard let type else { return list }
@@ -109,14 +109,14 @@ package enum Values {
     }
 
     /// The paths of the secrets in a value that is at a path.
-    package static func secrets(
+    public static func secrets(
         in list: PropertyList, _ type: CodableType, at path: PropertyListPath
     ) -> [PropertyListPath] {
         secrets(in: list, type.member(at: path))
     }
 
     /// Whether a path leads to a secret or into one, as far as the type knows the path.
-    package static func isSecret(_ path: PropertyListPath, of type: CodableType) -> Bool {
+    public static func isSecret(_ path: PropertyListPath, of type: CodableType) -> Bool {
         var member = type.member(at: [])
         for step in path.steps where member?.words.isSecret == false { member = member?.type.member(at: [step]) }
         return member?.words.isSecret ?? false
@@ -151,7 +151,7 @@ package enum Values {
     }
 
     /// Whether a value of the type may have a secret in it.
-    package static func holdsSecrets(_ type: CodableType) -> Bool {
+    public static func holdsSecrets(_ type: CodableType) -> Bool {
         var seen: Set<String> = []
         var open = [type.wrapped]
         while let one = open.popLast() {
@@ -165,7 +165,7 @@ package enum Values {
     }
 
     /// A word as a shell reads it.
-    package static func quoted(_ word: String) -> String {
+    public static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty
             && word.utf8.allSatisfy { byte in
@@ -182,7 +182,7 @@ package enum Values {
     }
 
     /// The command that gives a domain's setting a value, or takes it away.
-    package static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
+    public static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
         // Names, keys and values may begin with a minus.
         let setting = "-- \(quoted(domain.text)) \(quoted(path.text))"
         guard let value else { return "kvdefaults unset \(setting)" }
@@ -193,7 +193,7 @@ package enum Values {
 
 extension PropertyList {
     /// A dictionary. Its keys are apart by their bytes: Swift takes some for one that print alike.
-    package init(entries: [(String, PropertyList)]) throws {
+    public init(entries: [(String, PropertyList)]) throws {
         var builder = PropertyListBuilder()
         try builder.beginDictionary()
         for (key, value) in entries {

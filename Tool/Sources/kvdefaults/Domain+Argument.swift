@@ -1,10 +1,10 @@
-package import ArgumentParser
-package import DomainAccess
+public import ArgumentParser
+public import DomainAccess
 
 extension Domain: ExpressibleByArgument {
-    package init?(argument: String) { self.init(argument) }
+    public init?(argument: String) { self.init(argument) }
 
-    package static var defaultCompletionKind: CompletionKind { .custom(Completion.domains) }
+    public static var defaultCompletionKind: CompletionKind { .custom(Completion.domains) }
 }
 
 /// The store that a verb is about.
