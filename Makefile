@@ -15,8 +15,10 @@ help:
 	@echo "make test      every suite; ends with 'N passed, N failed'"
 	@echo "make lib       build/libkvcodable.so, and build/lua/VERSION/kvcodable.so for each Lua"
 	@echo "make install   what make lib built: PREFIX=$(PREFIX) DESTDIR="
-	@echo "make tool      build/kvdefaults, the command line, with its completion and the settings page"
+	@echo "make tool      build/kvdefaults, the command line, with its completion"
 	@echo "make install-tool  what make tool built, with its manual: PREFIX= DESTDIR="
+	@echo "make page      build/kvdefaults-page, the settings page that kvdefaults page starts"
+	@echo "make install-page  what make page built: PREFIX= DESTDIR="
 	@echo "make dist      build/dist: a tarball, and packages for Debian"
 	@echo "make check     format, lint, headers, exports, the recorded contract"
 	@echo "make bench     the targets, measured beside peers"
@@ -44,7 +46,7 @@ lib: library
 	@$(MAKE) -s --no-print-directory -j2 modules
 	@touch build/compiled
 
-.PHONY: help tool install-tool lib library modules demo test install dist check bench fuzz stress mutants docs clean \
+.PHONY: help tool install-tool page install-page lib library modules demo test install dist check bench fuzz stress mutants docs clean \
   setup-lib setup-dist setup-test
 
 setup-lib:
@@ -63,7 +65,7 @@ build/c++:
 	@mkdir -p $@
 	@archive=$$($(CC) -print-file-name=libstdc++.a); [ ! -f "$$archive" ] || ln -sf "$$archive" $@/
 
-# The settings page brings libcurl's functions along (Tool/Sources/CNoCurl), and
+# The settings page brings libcurl's functions along (Page/Sources/CNoCurl), and
 # Foundation asks for the library all the same: it is given one without anything.
 build/c++/libcurl.a: | build/c++
 	@printf '!<arch>\n' > $@
@@ -77,33 +79,46 @@ library: setup-lib build/c++
 	  cp --remove-destination .build-static/release/libkvcodable.so build/
 	@ln -sf libkvcodable.so build/libkvcodable.so.1
 
-# ---- The command line: a package of its own, which fetches what it needs
+# ---- The command line and the settings page: packages of their own, with their own
+# dependencies
 
-# SwiftPM knows packages by their folders' names, and would take this folder for
-# the one in it.
-tool: setup-lib build/c++ build/c++/libcurl.a
-	@case "$(notdir $(CURDIR))" in [Tt][Oo][Oo][Ll]) \
-	  echo "SwiftPM cannot build the package Tool in a folder that has its name: give $(CURDIR) another one"; exit 1;; esac
+# Builds the package in folder $(1) into .build-$(2). $(3) has the sources of other
+# packages that it needs: SwiftPM does not notice files that are added or removed
+# there. $(4) has the names of packages: SwiftPM names a package after its folder,
+# and cannot build two of one name, so the checkout needs another one.
+define build_package
+@shopt -s nocasematch; case "$(notdir $(CURDIR))" in $(4)) \
+  echo "SwiftPM cannot build the package $(1) in a folder that has its name: give $(CURDIR) another one"; exit 1;; esac
+@[ -z "$$(find $(3) -type d -newer .build-$(2)/release.yaml 2>/dev/null)" ] || rm .build-$(2)/release.yaml
+$(SWIFT) build -c release --package-path $(1) --scratch-path .build-$(2) -Xswiftc -static-stdlib $(STATIC_LINK) \
+  2>&1 | tools/quiet.sh
+endef
+
+tool: setup-lib build/c++
+	$(call build_package,Tool,tool,Sources,tool)
+	@cmp -s .build-tool/release/kvdefaults build/kvdefaults || cp --remove-destination .build-tool/release/kvdefaults build/
 	@mkdir -p build/completion
-	@# SwiftPM does not notice files that come to the package beside the one it builds, or go.
-	@[ -z "$$(find Sources -type d -newer .build-tool/release.yaml 2>/dev/null)" ] || rm .build-tool/release.yaml
-	$(SWIFT) build -c release --package-path Tool --scratch-path .build-tool -Xswiftc -static-stdlib $(STATIC_LINK) \
-	  2>&1 | tools/quiet.sh
-	@for program in kvdefaults kvdefaults-page; do \
-	  cmp -s .build-tool/release/$$program build/$$program || cp --remove-destination .build-tool/release/$$program build/; \
-	done
 	@for shell in bash zsh fish; do build/kvdefaults --generate-completion-script $$shell > build/completion/$$shell; done
+
+page: setup-lib build/c++ build/c++/libcurl.a
+	$(call build_package,Page,page,Sources Tool/Sources,page|tool)
+	@cmp -s .build-page/release/kvdefaults-page build/kvdefaults-page || \
+	  cp --remove-destination .build-page/release/kvdefaults-page build/
 
 # Shells look there for what completes a program's arguments; Debian's zsh elsewhere.
 ZSHDIR = $(PREFIX)/share/zsh/site-functions
 install-tool:
-	@[ -e build/kvdefaults ] && [ -e build/kvdefaults-page ] || { echo "Nothing is built yet: run make tool first"; exit 1; }
+	@[ -e build/kvdefaults ] || { echo "Nothing is built yet: run make tool first"; exit 1; }
 	install -D -m 755 build/kvdefaults $(DESTDIR)$(PREFIX)/bin/kvdefaults
-	install -D -m 755 build/kvdefaults-page $(DESTDIR)$(PREFIX)/libexec/kvdefaults-page
 	install -D -m 644 Tool/kvdefaults.1 $(DESTDIR)$(PREFIX)/share/man/man1/kvdefaults.1
 	install -D -m 644 build/completion/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/kvdefaults
 	install -D -m 644 build/completion/zsh $(DESTDIR)$(ZSHDIR)/_kvdefaults
 	install -D -m 644 build/completion/fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/kvdefaults.fish
+
+# kvdefaults starts the program from there.
+install-page:
+	@[ -e build/kvdefaults-page ] || { echo "Nothing is built yet: run make page first"; exit 1; }
+	install -D -m 755 build/kvdefaults-page $(DESTDIR)$(PREFIX)/libexec/kvdefaults-page
 
 lua/src/chunks.h: $(wildcard lua/embedded/*.lua) tools/embed.py
 	python3 tools/embed.py $@
@@ -145,14 +160,14 @@ demo:
 	  $(MAKE) -s --no-print-directory lib; }
 	@LUA_CPATH="build/?.so;;" Tests/demo.sh
 
-test: setup-test lib tool
+test: setup-test lib tool page
 	python3 Tests/run.py
 
 check: setup-test lib
 	@tools/require.sh clang-format
 	tools/check.sh
 
-bench: setup-test lib tool
+bench: setup-test lib tool page
 	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev \
 	  libglib2.0-bin libplist-utils
 	Benchmarks/run.sh
@@ -219,7 +234,7 @@ install:
 	$(foreach version,$(shell ls build/lua | grep '^5'),$(call \
 	  install_module,$(version),libkvcodable_lua$(filter-out 5.4,$(version)),$(call LUA_CMOD,$(version))))
 
-dist: setup-dist lib tool
+dist: setup-dist lib tool page
 	tools/dist.sh
 
 clean:

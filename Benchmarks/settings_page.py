@@ -82,7 +82,7 @@ def main():
         (folder / "index.html").write_text(browser.js("""
             document.querySelector("script").remove();
             return document.documentElement.outerHTML;"""))
-        (folder / "page.css").write_bytes((ROOT / "Tool/Sources/kvdefaults-page/Page/page.css").read_bytes())
+        (folder / "page.css").write_bytes((ROOT / "Page/Sources/kvdefaults-page/Page/page.css").read_bytes())
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=str(folder))) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             addresses = {"ours": own.home, "file": f"http://127.0.0.1:{server.server_port}/"}

@@ -17,7 +17,6 @@ let package = Package(
     dependencies: [
         .package(name: "kvcodable", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
         .target(
@@ -30,18 +29,6 @@ let package = Package(
                 .product(name: "KVCodable", package: "kvcodable"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: settings),
-        .target(name: "CNoCurl"),
-        // The settings page needs the whole of Foundation, which the command line stays free of.
-        .executableTarget(
-            name: "kvdefaults-page",
-            dependencies: [
-                "CNoCurl", "DomainAccess",
-                .product(name: "KVCodable", package: "kvcodable"),
-                .product(name: "FlyingFox", package: "FlyingFox"),
-                .product(name: "FlyingSocks", package: "FlyingFox"),
-            ],
-            resources: ["html", "css", "js"].map { .embedInCode("Page/page.\($0)") },
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

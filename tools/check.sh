@@ -17,7 +17,7 @@ step() {
 }
 
 swift_format() {
-  swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Tool Configuration
+  swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Tool Page Configuration
 }
 
 c_format() {

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Packages what make lib and make tool have built, into build/dist: a tarball, and packages for Debian. What is packaged
-# twice is the same twice: times are the commit's, or SOURCE_DATE_EPOCH, and owner, order and rights are no machine's.
+# Packages what make lib, make tool and make page have built, into build/dist: a tarball, and packages for Debian.
+# Packaging the same commit twice gives the same files: times are the commit's, or SOURCE_DATE_EPOCH, and owner, order
+# and rights do not depend on the machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
@@ -18,7 +19,7 @@ mkdir -p build/dist/stage build/dist/work
 
 # ---- The tarball: what is in PREFIX, for any PREFIX
 
-make -s install install-tool DESTDIR="$source/build/dist/stage" PREFIX=/usr/local
+make -s install install-tool install-page DESTDIR="$source/build/dist/stage" PREFIX=/usr/local
 install -D -m 644 -t build/dist/stage/usr/local/share/doc/kvcodable LICENSE README.md CHANGELOG.md
 tar --directory build/dist/stage/usr/local --create --file - --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" \
   --owner=0 --group=0 --numeric-owner --mode=u+w,go-w --transform="s|^\.|kvcodable-$version|S" . |
