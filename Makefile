@@ -13,6 +13,7 @@ SHELL := /bin/bash -o pipefail
 help:
 	@echo "make demo      a script reads and changes a typed part of a preferences file"
 	@echo "make test      every suite; ends with 'N passed, N failed'"
+	@echo "make test-page the settings page in Chromium; ends with 'N passed, N failed'"
 	@echo "make lib       build/libkvcodable.so, and build/lua/VERSION/kvcodable.so for each Lua"
 	@echo "make install   what make lib built: PREFIX=$(PREFIX) DESTDIR="
 	@echo "make tool      build/kvdefaults, the command line, with its completion"
@@ -46,8 +47,8 @@ lib: library
 	@$(MAKE) -s --no-print-directory -j2 modules
 	@touch build/compiled
 
-.PHONY: help tool install-tool page install-page lib library modules demo test install dist check bench fuzz stress mutants docs clean \
-  setup-lib setup-dist setup-test
+.PHONY: help tool install-tool page install-page lib library modules demo test test-page install dist check bench fuzz stress mutants docs clean \
+  setup-lib setup-dist setup-test setup-page
 
 setup-lib:
 	@tools/require.sh lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
@@ -60,6 +61,10 @@ setup-test: setup-lib
 	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind \
 	  lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev lua5.3 liblua5.3-dev \
 	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh fish man-db
+
+# One part of the page's tests has a store on a server.
+setup-page: setup-lib
+	@tools/require.sh chromium chromium-driver libpq5 postgresql
 
 build/c++:
 	@mkdir -p $@
@@ -160,14 +165,17 @@ demo:
 	  $(MAKE) -s --no-print-directory lib; }
 	@LUA_CPATH="build/?.so;;" Tests/demo.sh
 
-test: setup-test lib tool page
+test: setup-test lib tool
 	python3 Tests/run.py
+
+test-page: setup-page tool page
+	python3 Page/Tests/page.py
 
 check: setup-test lib
 	@tools/require.sh clang-format
 	tools/check.sh
 
-bench: setup-test lib tool page
+bench: setup-test setup-page lib tool page
 	@tools/require.sh lua-cjson lua-dkjson libmsgpack-dev libplist-dev libglib2.0-dev libsqlite3-dev \
 	  libglib2.0-bin libplist-utils
 	Benchmarks/run.sh

@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "Tests"))
-import page  # noqa: E402, F401: finds the browser, and what drives it
+sys.path.insert(0, str(ROOT / "Page/Tests"))
+import page  # noqa: E402, F401: installs and finds selenium
 from browser import Browser  # noqa: E402
 from parts import served  # noqa: E402
 from published import many  # noqa: E402

@@ -76,7 +76,6 @@ SUITES = {
        for version in LUAS if (ROOT / f"build/lua/{version}/kvcodable.so").exists()},
     "json-schema": (["python3", "Tests/json_schema.py"], tap_counts),
     "tool": (["python3", "Tests/tool.py"], tap_counts),
-    "page": (["python3", "Tests/page.py"], tap_counts),
     "tool-faults": (["python3", "Tests/tool_faults.py"], tap_counts),
     "store": (["python3", "Tests/Stress/store.py"], plain_counts),
     "processes": (["python3", "Tests/processes.py"], tap_counts),
