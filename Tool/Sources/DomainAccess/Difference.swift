@@ -1,6 +1,6 @@
 public import KVCodable
 
-/// The paths at which two values differ, down to values that are no dictionaries on both sides.
+/// The paths at which two values differ. The search descends while both values are dictionaries.
 public enum Difference {
     public struct Change {
         public let path: PropertyListPath
@@ -22,15 +22,15 @@ public enum Difference {
         }
     }
 
-    /// Recursion is bounded by the depth of values.
+    /// The changes from `old` to `new`, sorted by path. Recursion is bounded by the depth of values.
     ///
-    /// - Parameter asSettings: whether a dictionary that only one side has is told by its settings.
+    /// - Parameter asSettings: whether a dictionary that only one side has gives a change for each of its settings.
     public static func between(
         _ old: PropertyList?, _ new: PropertyList?, at path: PropertyListPath = [], asSettings: Bool = false
     ) -> [Change] {
         if old == new { return [] }
         let sides = [old, new].compactMap(\.self)
-        // By their bytes: keys that print alike are two.
+        // Compares keys by their bytes: Swift takes some different keys for equal.
         let keys = Swift.Set(sides.flatMap { $0.keys.map { Array($0.utf8) } })
         guard sides.count == 2 || asSettings && !keys.isEmpty, sides.allSatisfy({ $0.kind == .dictionary }) else {
             return [Change(path: path, old: old, new: new)]

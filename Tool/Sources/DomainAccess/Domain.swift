@@ -7,19 +7,19 @@ public struct Domain: Sendable {
 
     public init(_ text: String) { self.text = text }
 
-    /// Whether the text is a path: a name has no slash in front and no file's suffix.
+    /// Whether the text is a path: it begins with `/`, `./` or `../`, or has the suffix of a file.
     public var isFile: Bool {
         text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../")
             || [".plist", ".json", ".sqlite", ".db", ".xml", ".strings"].contains { text.hasSuffix($0) }
     }
 
-    /// The store's name and engine: those of the text, and of a path to the file of a store that has a name; nil for a
-    /// file elsewhere.
+    /// The store's name and engine. A path has them if it leads to the file of a named store; they are nil for any other
+    /// path.
     public var named: (name: String, engine: DefaultsStore.Options.Engine)? {
         isFile ? StoreFile.name(of: text) : (text, engine)
     }
 
-    /// The type that is published for the store; nil where none is.
+    /// The type that is published for the store; nil if no type is.
     public func type() throws -> CodableType? {
         try about(text) { try named.flatMap { try PublishedTypes.type(of: $0.name) } }
     }
@@ -30,13 +30,13 @@ public struct Domain: Sendable {
     /// The store's file, which need not exist; nil for a text that is no name.
     public var file: String? { isFile ? text : try? DefaultsStore.path(of: text, engine: engine) }
 
-    /// The type, where the verb is of no use without one.
+    /// The published type. Throws if no type is published.
     public func requiredType() throws -> CodableType {
         guard let type = try type() else { throw Failure.absent("No type is published for it", of: text) }
         return type
     }
 
-    /// The engine and file of a named store: SQLite where only such a file is there.
+    /// The engine of a named store: SQLite if the store has only a database.
     private var engine: DefaultsStore.Options.Engine {
         guard !isFile, let plain = try? DefaultsStore.path(of: text),
             let base = try? DefaultsStore.path(of: text, engine: .sqlite)
@@ -44,9 +44,9 @@ public struct Domain: Sendable {
         return !exists(plain) && exists(base) ? .sqlite : .automatic
     }
 
-    /// Opens the store to read it: nothing is made.
+    /// Opens the store for reading. Creates no file.
     ///
-    /// - Parameter type: its schema, whose defaults it has then.
+    /// - Parameter type: the schema of the store, which has the defaults of the schema.
     public func opened(_ type: CodableType? = nil) throws -> DefaultsStore {
         try about(text, type) {
             var options = DefaultsStore.Options()
@@ -56,11 +56,11 @@ public struct Domain: Sendable {
         }
     }
 
-    /// Opens the store to change it; changes are on disk when they return.
+    /// Opens the store for changes. `sync` and `close` flush them.
     ///
     /// - Parameters:
-    ///   - type: its schema, which must accept them, and whose defaults parts of them are laid over.
-    ///   - timeout: how long another program's lock is waited for; nil for the store's own time.
+    ///   - type: the schema of the store. It must accept the changes, and its defaults complete a value that is set in part.
+    ///   - timeout: the time to wait for a lock of another program; nil for the time of the store.
     public func openedForWriting(
         _ type: CodableType? = nil, engine: DefaultsStore.Options.Engine? = nil, timeout: Duration? = nil
     ) throws -> DefaultsStore {
@@ -75,7 +75,7 @@ public struct Domain: Sendable {
     }
 
     private func open(_ options: DefaultsStore.Options) throws -> DefaultsStore {
-        // A path with an engine of its own is that of its file, whatever its name.
+        // A path with an explicit engine is opened as a file, also if the file belongs to a named store.
         guard let (name, engine) = named, !isFile || options.engine == .automatic else {
             return try DefaultsStore.open(path: text, options: options)
         }
@@ -91,8 +91,8 @@ public struct Domain: Sendable {
         return engines.contains { engine in (try? DefaultsStore.path(of: text, engine: engine)).map(exists) ?? false }
     }
 
-    /// Runs `body` in a transaction, of which the published type must accept each top-level value that it changes, and
-    /// waits for the disk.
+    /// Runs `body` in a transaction, and returns when its changes are on disk. The published type must accept each
+    /// top-level value that `body` changes.
     public func change(_ body: (DefaultsTransaction, CodableType?) throws -> Void) throws {
         let type = try type()
         let store = try openedForWriting(type)
@@ -112,15 +112,16 @@ public struct Domain: Sendable {
     }
 }
 
+/// Whether there is a file or a folder at a path.
 public func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-/// The path that a person's text means.
+/// The path that a person typed. Throws if the text is not a path.
 public func path(_ text: String, of domain: Domain) throws -> PropertyListPath {
     try about(domain.text) { try PropertyListPath(text: text) }
 }
 
 extension DefaultsLayer {
-    /// The layer as people call it. These programs open no suites and have no arguments.
+    /// The name of the layer for people. These programs open no suites and have no arguments.
     public var word: String {
         switch self {
         case .managed: "managed"

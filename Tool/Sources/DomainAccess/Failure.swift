@@ -1,16 +1,16 @@
 internal import Glibc
 public import KVCodable
 
-/// An end of the program that is told in one line: `kvdefaults: com.example.app: Expected 1...16384 at width, found 0`.
+/// An error that ends the program with one line: `kvdefaults: com.example.app: Expected 1...16384 at width, found 0`.
 public struct Failure: Error {
-    /// The domain or the file; nil where the error is about none.
+    /// The domain or file with the error; nil for an error without one.
     public var subject: String?
-    /// Nil for a status alone.
+    /// The text of the error; nil if the program ends with a status alone.
     public var message: String?
     public var status: Int32 = 2
-    /// Where in a file it is; nil where that is not known.
+    /// The place of the error in a file; nil if the place is unknown.
     public var location: PropertyListError.Location?
-    /// The path of the value; nil where the error is about none.
+    /// The path of the value with the error; nil for an error without one.
     public var path: PropertyListPath?
 
     public init(_ message: String, of subject: String? = nil) {
@@ -20,7 +20,7 @@ public struct Failure: Error {
 
     /// An error of the library.
     ///
-    /// - Parameter type: the domain's, whose secrets are not told.
+    /// - Parameter type: the type of the domain. Its secrets are left out of the text.
     public init(_ error: any Error, of subject: String, _ type: CodableType? = nil) {
         self.init(words(of: error, type), of: subject)
         switch error {
@@ -31,35 +31,37 @@ public struct Failure: Error {
         }
     }
 
-    /// There is nothing at the path, which a script sees by the status; people read why.
+    /// A value, store or type that does not exist: status 1.
     public static func absent(_ message: String, of subject: String) -> Failure {
         var failure = Failure(message, of: subject)
         failure.status = 1
         return failure
     }
 
+    /// Status 1 without a text: `diff` found differences.
     public static let differing: Failure = {
         var failure = Failure("")
         (failure.message, failure.status) = (nil, 1)
         return failure
     }()
 
-    /// A status of 2 behind lines that were written already.
+    /// Status 2 without a text: the errors are printed already.
     public static let told: Failure = {
         var failure = Failure("")
         failure.message = nil
         return failure
     }()
 
+    /// Prints the error to standard error.
     public func report() {
         guard let message else { return }
         writeError("kvdefaults: " + (subject.map { "\($0): " } ?? "") + message)
     }
 }
 
-/// The text of an error of the library: in the words of the type language, as the domain's user knows it.
+/// The text of an error of the library, in the words of the type language.
 ///
-/// - Parameter type: the domain's, whose secrets are not in the text.
+/// - Parameter type: the type of the domain. Its secrets are left out of the text.
 public func words(of error: any Error, _ type: CodableType? = nil) -> String {
     if let failure = error as? Failure { return failure.message ?? "" }
     if let error = error as? TypeError {
@@ -75,10 +77,10 @@ public func words(of error: any Error, _ type: CodableType? = nil) -> String {
 }
 
 extension DefaultsError {
-    /// Whether the error is about the contents of a file, so that its text may quote it.
+    /// Whether the error is about the contents of a file. Its text may quote them.
     fileprivate var isInContents: Bool { location != nil || code == .corrupt && !path.isEmpty }
 
-    /// The error without anything of the file: a damaged one does not tell which of its values are secrets.
+    /// The error without the contents of the file: in a damaged file any value may be a secret.
     fileprivate var withoutContents: DefaultsError {
         let position =
             switch location {
@@ -91,12 +93,12 @@ extension DefaultsError {
 }
 
 extension TypeError {
-    /// Whether the error is about a value that has not the shape of its type, where the type has secrets in it.
+    /// Whether the error is about a value with the wrong shape for a type that holds secrets.
     fileprivate func isAboutSecrets(of type: CodableType) -> Bool {
         code == .mismatch && type.member(at: path).map { Values.holdsSecrets($0.type) } ?? false
     }
 
-    /// The error without the value that was found, in the words of the type language.
+    /// The error without the value that was found.
     fileprivate var withoutValue: TypeError {
         var error = self
         switch code {
@@ -108,9 +110,9 @@ extension TypeError {
     }
 }
 
-/// Runs `body`; an error in it that is about no other is told for the domain or file.
+/// Runs `body`, and throws its errors as failures of `subject`, unless they name another subject.
 ///
-/// - Parameter type: the domain's, whose secrets are not told.
+/// - Parameter type: the type of the domain. Its secrets are left out of the text.
 public func about<Result>(
     _ subject: String, _ type: CodableType? = nil, _ body: () throws -> Result
 ) throws -> Result {
@@ -124,13 +126,14 @@ public func about<Result>(
     }
 }
 
+/// Writes a line to standard error.
 public func writeError(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
-/// Writes behind the text printed before.
+/// Writes a text after everything that is printed already.
 @discardableResult
 public func write(_ text: String, to descriptor: Int32) -> Int32 { write(Array(text.utf8), to: descriptor) }
 
-/// Writes all of it; gives the number of the error that was in the way, and 0 for none.
+/// Writes all bytes. The result is an error number, or 0.
 @discardableResult
 public func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
     fflush(nil)
@@ -140,7 +143,7 @@ public func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         if count >= 0 {
             rest = rest.dropFirst(count)
         } else if errno == EAGAIN {
-            // A pipe that another program has made one that does not wait.
+            // Another program has made the pipe non-blocking.
             var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             poll(&entry, 1, -1)
         } else if errno != EINTR {

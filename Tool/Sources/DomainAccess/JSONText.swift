@@ -1,8 +1,8 @@
 public import KVCodable
 
-/// JSON for people: two spaces, a key on each line, short arrays of scalars on one; comments where they are wanted.
+/// JSON for people: indented by two spaces, with a line for each key. Short arrays of scalars stand on one line.
 public struct JSONText {
-    /// The comments before a member, a line each, and those behind the last member of an object.
+    /// The lines of comments before a member, and after the last member of an object.
     public typealias Comments = (PropertyListPath) -> (before: [String], end: [String])
 
     private(set) var text = ""
@@ -15,7 +15,7 @@ public struct JSONText {
         return writer.text
     }
 
-    /// A value that is JSON already, such as a schema.
+    /// The text of a value without dates, data or other values that JSON lacks, such as a schema.
     public static func of(plain list: PropertyList) throws -> String {
         var writer = JSONText(comments: nil)
         writer.write(list, at: [], indent: "")
@@ -53,7 +53,7 @@ public struct JSONText {
             for line in comments?(entryPath).before ?? [] { text += "\(inner)// \(line)\n" }
             text += inner + Self.scalar(PropertyList(entry.key)) + ": "
             write(entry.value, at: entryPath, indent: inner)
-            // Behind a comma a member in a comment can be made a real one.
+            // With a comma before it, a member in a comment can be uncommented.
             text += number + 1 < list.count || !end.isEmpty ? ",\n" : "\n"
         }
         for line in end { text += "\(inner)// \(line)\n" }
@@ -71,14 +71,14 @@ public struct JSONText {
         text += indent + "]"
     }
 
-    /// A value that is on one line; JSON holds every value of JSON's form.
+    /// The value on one line. JSON can write every value in JSON's form.
     private static func scalar(_ list: PropertyList) -> String {
         (try? String(decoding: list.serialized(as: .json), as: UTF8.self)) ?? ""
     }
 }
 
-/// JSON with comments, as an editor has it: the comments become blanks, so that lines and columns stay, and a comma
-/// before a closing brace goes.
+/// JSON with comments, from an editor. Comments, and a comma before a closing brace, become blanks, so that lines and
+/// columns stay the same.
 public struct CommentedJSON {
     private var bytes: [UInt8]
     private var position = 0

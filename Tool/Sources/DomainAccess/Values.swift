@@ -1,11 +1,11 @@
 import FoundationEssentials
 public import KVCodable
 
-/// Values as people give them, and as they are shown.
+/// Values as people type and read them.
 public enum Values {
-    /// The value that a word means: by its type where there is one, else JSON, or the word itself as a string.
+    /// The value of a word: by its type if it has one, otherwise as JSON, otherwise the word itself as a string.
     ///
-    /// - Parameter isSecret: whether no error may have the word in it.
+    /// - Parameter isSecret: whether errors must not quote the word.
     public static func read(
         _ word: String, as type: CodableType?, at path: PropertyListPath, isSecret: Bool = false
     ) throws -> PropertyList {
@@ -18,7 +18,7 @@ public enum Values {
         return try stored(value, as: type, at: path)
     }
 
-    /// The value as the file is to have it, which its type must accept.
+    /// The stored form of a value. Throws if the type does not accept the value.
     public static func stored(_ value: PropertyList, as type: CodableType, at path: PropertyListPath) throws
         -> PropertyList
     {
@@ -27,14 +27,14 @@ public enum Values {
             _ = try type.read(value, at: path)
             return value
         }
-        // A scalar is kept as its type has it: 5 is the real 5.0 of a Double.
+        // The type converts a scalar: 5 becomes the real 5.0 for a Double.
         return try type.encode(try type.read(value, at: path), at: path).list
     }
 
-    /// How words of a type are written that no person would guess.
+    /// The spelling of words for types where people cannot guess it.
     private static let forms = ["Date": "a date such as 2026-11-21T08:00:00Z", "Data": "bytes in base64"]
 
-    /// The value of a word whose type says how it is written; nil where JSON is to say it.
+    /// The value of a word by the spelling of its type; nil if the word is to be read as JSON.
     private static func known(_ word: String, _ type: CodableType) -> PropertyList? {
         if let one = type.cases.first(where: { $0.name == word || $0.rawValue?.string == word }) {
             return one.rawValue ?? PropertyList([one.name: [:]])
@@ -56,7 +56,7 @@ public enum Values {
         return value
     }
 
-    /// The value for a person or a script: a string as it is, anything else as JSON.
+    /// The value for a person or a script: a string as it is, any other value as JSON.
     public static func text(_ list: PropertyList) throws -> String {
         if let text = list.string { return text }
         return try JSONText.of(list)
@@ -65,11 +65,14 @@ public enum Values {
     /// The value on one line of a list: a string in quotes.
     public static func line(_ list: PropertyList) -> String { (try? JSONText.line(list)) ?? "\(list)" }
 
+    /// The text in place of a secret.
     public static let secret = "(secret)"
 
-    /// The value without its secrets, which no tool shows.
+    /// The value without its secrets.
     ///
-    /// - Parameter path: where the value is.
+    /// - Parameters:
+    ///   - path: the path of the value.
+    ///   - mask: the value in place of a secret; nil to leave secrets out.
     public static func masked(
         _ list: PropertyList, _ type: CodableType?, at path: PropertyListPath = [], by mask: PropertyList? = "(secret)"
     ) -> PropertyList {
@@ -78,7 +81,7 @@ public enum Values {
         return masked(list, type.member(at: path), by: mask, &isMasked) ?? [:]
     }
 
-    /// The value without its secrets; nil for one that is left out. A container is made anew only for secrets in it.
+    /// The value without its secrets; nil if the whole value is left out. Containers without secrets are not copied.
     private static func masked(
         _ list: PropertyList, _ member: CodableType.Member?, by mask: PropertyList?, _ isMasked: inout Bool
     ) -> PropertyList? {
@@ -103,19 +106,21 @@ public enum Values {
         return result
     }
 
-    /// Whether a value is a secret as a whole: also one that has not the shape of a type with secrets in it.
+    /// Whether the whole value is a secret. A value with the wrong shape for a type that holds secrets is one, too.
     private static func isHidden(_ list: PropertyList, _ member: CodableType.Member) -> Bool {
         member.words.isSecret || !fits(list, member.type) && holdsSecrets(member.type)
     }
 
-    /// The paths of the secrets in a value that is at a path.
+    /// The paths of the secrets in a value, relative to the value.
+    ///
+    /// - Parameter path: the path of the value.
     public static func secrets(
         in list: PropertyList, _ type: CodableType, at path: PropertyListPath
     ) -> [PropertyListPath] {
         secrets(in: list, type.member(at: path))
     }
 
-    /// Whether a path leads to a secret or into one, as far as the type knows the path.
+    /// Whether a path leads to a secret or into one. Steps that the type does not know are not secret.
     public static func isSecret(_ path: PropertyListPath, of type: CodableType) -> Bool {
         var member = type.member(at: [])
         for step in path.steps where member?.words.isSecret == false { member = member?.type.member(at: [step]) }
@@ -134,13 +139,13 @@ public enum Values {
         if list.kind == .dictionary {
             for (key, value) in list.entries { add(.key(key), value) }
         } else if list.kind == .array {
-            // From the end: a removed element must not move the others.
+            // Last elements first, so that removing one does not move the others.
             for (index, value) in list.elements.enumerated().reversed() { add(.index(index), value) }
         }
         return paths
     }
 
-    /// Whether a value has the shape of its type, so that the secrets in it are found by their paths.
+    /// Whether a value has the shape of its type, so that paths lead to the secrets in it.
     private static func fits(_ list: PropertyList, _ type: CodableType) -> Bool {
         guard type.members.isEmpty else { return list.kind == .dictionary }
         guard type.cases.isEmpty else {
@@ -164,7 +169,7 @@ public enum Values {
         return false
     }
 
-    /// A word as a shell reads it.
+    /// A word, quoted for a shell if it needs quotes.
     public static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty
@@ -181,18 +186,18 @@ public enum Values {
             ? word : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
-    /// The command that gives a domain's setting a value, or takes it away.
+    /// The command that sets a setting of a domain, or unsets it if `value` is nil.
     public static func command(_ domain: Domain, _ path: PropertyListPath, _ value: PropertyList?) -> String {
         // Names, keys and values may begin with a minus.
         let setting = "-- \(quoted(domain.text)) \(quoted(path.text))"
         guard let value else { return "kvdefaults unset \(setting)" }
-        // By --type Any the word is JSON, whatever the published type would make of it.
+        // With --type Any the word is read as JSON, whatever the published type says.
         return "kvdefaults set --type Any \(setting) \(quoted(line(value)))"
     }
 }
 
 extension PropertyList {
-    /// A dictionary. Its keys are apart by their bytes: Swift takes some for one that print alike.
+    /// A dictionary from entries. Compares keys by their bytes: Swift takes some different keys for equal.
     public init(entries: [(String, PropertyList)]) throws {
         var builder = PropertyListBuilder()
         try builder.beginDictionary()
