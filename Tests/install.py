@@ -132,11 +132,12 @@ def installs_alone(folder):
     bare = folder / "bare"
     bare.mkdir()
     shutil.copy(ROOT / "Makefile", bare)
-    good, output = run("make", "-s", "-C", bare, "install", f"DESTDIR={folder / 'none'}", "SWIFT=false")
-    check(not good and "run make lib first" in output and not (folder / "none").exists(),
-          "make install says what is to be done first where nothing is built", output)
-    good, output = run("make", "-n", "install", "SWIFT=no-swift", cwd=ROOT)
-    check(good and "no-swift" not in output, "make install builds nothing", output)
+    for target, first in (("install", "lib"), ("install-tool", "tool"), ("install-page", "page")):
+        good, output = run("make", "-s", "-C", bare, target, f"DESTDIR={folder / 'none'}", "SWIFT=false")
+        check(not good and f"run make {first} first" in output and not (folder / "none").exists(),
+              f"make {target} says what to build first if nothing is built", output)
+        good, output = run("make", "-n", target, "SWIFT=no-swift", cwd=ROOT)
+        check(good and "no-swift" not in output, f"make {target} builds nothing", output)
 
 
 # What tools/require.sh asks the system, and what that says: no package is installed.
