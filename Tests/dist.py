@@ -13,7 +13,7 @@ from examples import snippets
 from tap import ROOT, check, environment, finish, run, skip, version
 
 DIST = ROOT / "build/dist"
-PACKAGES = ["kvdefaults", "libkvcodable-dev", "libkvcodable1", "lua-kvcodable"]
+PACKAGES = ["kvdefaults", "kvdefaults-page", "libkvcodable-dev", "libkvcodable1", "lua-kvcodable"]
 LUAS = ["lua5.1", "lua5.2", "lua5.3", "lua5.4", "luajit"]
 # Beside the smallest Debian: what runs the README's snippets.
 TOOLS = LUAS + ["g++", "gcc", "libc6-dev", "pkg-config", "cmake", "make", "libsqlite3-0"]
@@ -110,7 +110,7 @@ def made():
     good, output = run("make", "-s", "dist", cwd=ROOT)
     files = sorted(DIST.glob("*.deb"))
     names = [path.name.split("_")[0] for path in files]
-    check(good and names == PACKAGES, "make dist makes the packages", output)
+    check(good and sorted(names) == PACKAGES, "make dist makes the packages", output)
     archives = list(DIST.glob(f"kvcodable-{version()}*-linux-*.tar.gz"))
     check(len(archives) == 1 and len(list(DIST.glob("*.tar.*"))) == 1, "and the tarball", output)
     return files, archives[0] if archives else DIST / "none"
@@ -165,6 +165,9 @@ def control(files):
         lines = [line for line in contents.splitlines() if " root/root " not in line]
         check(not lines and f"usr/share/doc/{name}/copyright" in contents, f"{name} is root's, with its licence",
               contents)
+    _, recommends = run("dpkg-deb", "--field", DIST / next(file.name for file in files if "kvdefaults_" in file.name),
+                        "Recommends")
+    check("kvdefaults-page" in recommends.strip().split(", "), "the command line recommends the settings page", recommends)
     _, provides = run("dpkg-deb", "--field", DIST / next(file.name for file in files if "lua-" in file.name), "Provides")
     check(all(f"lua{number}-kvcodable" in provides for number in ("5.1", "5.2", "5.3", "5.4")),
           "the module is there for each Lua", provides)
