@@ -270,6 +270,11 @@ def documented(root):
 
 def removed(root, before):
     kept = root.folder / "home/user/.config/com.example.dist.plist"
+    good, output = root.dpkg("--remove", "kvdefaults-page")
+    check(good, "the settings page is removed alone", output)
+    good, output = root.run("kvdefaults", "page", "com.example.dist")
+    check(not good and output == "kvdefaults: There is no program kvdefaults-page in /usr/bin or /usr/libexec; install the "
+          "package kvdefaults-page, or build it with make page\n", "and kvdefaults page names its package", output)
     good, output = root.dpkg("--remove", "libkvcodable1")
     check(not good and "dependency problems" in output, "the library stays while others need it", output)
     good, output = root.dpkg("--remove", *PACKAGES)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import select
+import shutil
 import subprocess
 import sys
 import threading
@@ -406,9 +407,50 @@ def try_replaced():
     place.close()
 
 
+# ---- A program that is not installed
+
+PAGE = "#!/bin/sh\necho \"$0: $*\"\n"
+
+
+def try_page():
+    """The settings page is another program, which `kvdefaults page` starts if it is installed."""
+    place = Place()
+    bin, libexec = (place.folder.resolve() / "usr" / name for name in ("bin", "libexec"))
+    for folder in (bin, libexec):
+        folder.mkdir(parents=True)
+    program = shutil.copy(TOOL, bin)
+
+    def page(*words):
+        return tap.run(program, "page", *words, env=place.environment)
+
+    def install(folder):
+        (folder / "kvdefaults-page").write_text(PAGE)
+        (folder / "kvdefaults-page").chmod(0o755)
+
+    result = subprocess.run([program, "page", PLAYER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=place.environment, timeout=60)
+    check((result.returncode, result.stdout, result.stderr), (2, "", f"kvdefaults: There is no program kvdefaults-page in "
+          f"{bin} or {libexec}; install the package kvdefaults-page, or build it with make page\n"),
+          "page says which package has the settings page if it is not installed")
+    packages = re.findall(r"^Package: (.*)$", (tap.ROOT / "packaging/debian/control").read_text(), flags=re.M)
+    tap.check("kvdefaults-page" in packages, "and make dist makes that package", str(packages))
+    install(libexec)
+    found = page(PLAYER, "--read-only")
+    tap.check(found == (True, f"{libexec}/kvdefaults-page: {PLAYER} --read-only\n"), "page starts it in libexec", str(found))
+    install(bin)
+    found = page(PLAYER)
+    tap.check(found == (True, f"{bin}/kvdefaults-page: {PLAYER}\n"), "or beside kvdefaults, which comes first", str(found))
+    (bin / "kvdefaults-page").chmod(0o644)
+    found = page(PLAYER)
+    tap.check(found == (False, f"kvdefaults: {bin}/kvdefaults-page: Permission denied\n"),
+              "and says why it cannot be started", str(found))
+    place.close()
+
+
 def main():
     for run in (try_secrets_of_lists, try_secrets_in_words, try_output, try_full_disks, try_kept_texts, try_minus,
-                try_watching_what_comes, try_absence, try_checking, try_cost, try_progress, try_replaced):
+                try_watching_what_comes, try_absence, try_checking, try_cost, try_progress, try_replaced,
+                try_page):
         try:
             run()
         except Exception:  # A file that was not made, an answer that is no JSON: the other checks go on.

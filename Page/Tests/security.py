@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import pty
-import shutil
 import signal
 import subprocess
 import termios
@@ -552,20 +551,6 @@ def try_ends(place):
 def try_programs(place):
     found = place.run("page", "com.example.none")
     tap.check(found == (1, "", "kvdefaults: com.example.none: No type is published for it\n"), "a domain without a type", str(found))
-    root = place.folder / "usr"
-    (root / "bin").mkdir(parents=True)
-    shutil.copy(TOOL, root / "bin")
-    result = subprocess.run([str(root / "bin/kvdefaults"), "page", PLAYER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=place.environment, timeout=30)
-    tap.check(result.returncode == 2 and "There is no program kvdefaults-page beside it, or in" in result.stderr,
-              "without its program", result.stderr)
-    (root / "libexec").mkdir()
-    os.symlink(TOOL.parent / "kvdefaults-page", root / "libexec/kvdefaults-page")
-    process = subprocess.Popen([str(root / "bin/kvdefaults"), "page", PLAYER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               env=place.environment, text=True)
-    tap.check(process.stdout.readline().startswith("http://"), "which is found in libexec")
-    process.terminate()
-    process.communicate()
     text = subprocess.run(["ldd", str(TOOL.parent / "kvdefaults-page")], stdout=subprocess.PIPE, text=True).stdout
     names = {line.split()[0].split("/")[-1].split(".")[0].split("-")[0] for line in text.splitlines()}
     tap.check(names <= {"linux", "libc", "libm", "ld", "libstdc++", "libgcc_s"}, "the program needs nothing but the C library", text)
