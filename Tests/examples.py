@@ -148,7 +148,8 @@ def products(folder):
 # ---- The pages
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "lua/README.md", ROOT / "Configuration/README.md",
-         *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "lua/examples").glob("*/README.md"))]
+         ROOT / "Page/README.md", *sorted((ROOT / "docs").glob("*.md")),
+         *sorted((ROOT / "lua/examples").glob("*/README.md"))]
 
 
 def snippets(language):
@@ -302,7 +303,7 @@ def annotations(folder):
 
 def is_there(word):
     """A file that a command names, as far as it names one of ours."""
-    return not re.match(r"(Tests|tools|Benchmarks|Sources|lua|docs|include)/\S", word) or any(ROOT.glob(word))
+    return not re.match(r"(Tests|tools|Benchmarks|Page|Sources|lua|docs|include)/\S", word) or any(ROOT.glob(word))
 
 
 def command(line):
