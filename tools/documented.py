@@ -7,8 +7,8 @@ is told by the protocol; the functions of the C API are told by the headers.
 
 The example of a type, or of another name for one, is a block of Swift in its doc
 comment. A type inside another one may stand in the example of that one, where it
-is named. Tests/packages.py compiles those of Sources, but for any with an ellipsis,
-which is none here; Tests/configuration.py holds those of Configuration to the program
+is named. Tests/suites/packages.py compiles those of Sources, but for any with an ellipsis,
+which is none here; Tests/suites/configuration.py holds those of Configuration to the program
 that it runs.
 """
 import re

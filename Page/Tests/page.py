@@ -26,7 +26,7 @@ def install_selenium():
 
 
 install_selenium()
-sys.path[:0] = [str(FOLDER), str(ROOT / "Tests"), str(PACKAGES)]
+sys.path[:0] = [str(FOLDER), str(ROOT / "Tests/suites"), str(PACKAGES)]
 import tap  # noqa: E402
 import parts  # noqa: E402
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from selenium.common.exceptions import StaleElementReferenceException
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "Tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "Tests/suites"))
 import tap  # noqa: E402
 
 TOOL = tap.ROOT / "build/kvdefaults"

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// JSON Schemas. That they agree with the types is shown by another's validator, over the values that
-/// ``writesCases()`` makes: `Tests/json_schema.py`.
+/// ``writesCases()`` makes: `Tests/suites/json_schema.py`.
 @Suite("JSON Schemas") struct JSONSchemaTests {
     private func schema(_ expression: String, _ declarations: String = "") throws -> String {
         let registry = TypeRegistry()

@@ -32,15 +32,15 @@ part() {
   printf '%s\n' "${summary[@]: -2}"
 }
 
-processes() { make lib && python3 Tests/processes.py --kills 1000 --sets 1000; }
+processes() { make lib && python3 Tests/suites/processes.py --kills 1000 --sets 1000; }
 
-crowd() { make lib && swift build --build-tests && python3 Tests/crowd.py --seconds 60 --limit 200; }
+crowd() { make lib && swift build --build-tests && python3 Tests/suites/crowd.py --seconds 60 --limit 200; }
 
 store() {
   swift build --build-tests && python3 Tests/Stress/store.py --full
 }
 
-tool() { make lib tool && python3 Tests/tool.py --seconds 60; }
+tool() { make lib tool && python3 Tests/suites/tool.py --seconds 60; }
 
 generated() {
   KVCODABLE_CASES=100000 KVCODABLE_OPERATIONS=1000000 swift test 2>&1
@@ -110,7 +110,7 @@ c() {
 }
 
 # A package that depends on a clone of this one by URL and tag.
-package() { python3 Tests/packages.py --tag; }
+package() { python3 Tests/suites/packages.py --tag; }
 
 for name in "${@:-processes crowd store tool generated thread address lua c package}"; do
   for one in $name; do part "$one"; done

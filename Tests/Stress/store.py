@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "suites"))
 from rows.proofs import Broken, Proofs
 
 ROWS = ("kill", "faults", "codes", "power", "meanwhile", "foreign", "updates", "lock", "opening", "disk", "fork", "watch",

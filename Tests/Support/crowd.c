@@ -1,4 +1,4 @@
-/* crowd.c: one of the programs of Tests/crowd.py, in C: `crowd FILE NAME
+/* crowd.c: one of the programs of Tests/suites/crowd.py, in C: `crowd FILE NAME
  * PEER...`. Sets keys of its own, adds to a counter, and says when it saw what
  * its peers had set. */
 #define _POSIX_C_SOURCE 200809L

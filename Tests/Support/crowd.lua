@@ -1,4 +1,5 @@
---- One of the programs of Tests/crowd.py, in Lua: crowd.lua FILE NAME PEER...
+--- One of the programs of Tests/suites/crowd.py, in Lua:
+--- crowd.lua FILE NAME PEER...
 local kv = require "kvcodable"
 local clock = require "clock"
 

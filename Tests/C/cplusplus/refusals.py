@@ -4,7 +4,7 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "suites"))
 from tap import ROOT, check, finish, run  # noqa: E402
 
 VIEW = "would point into what is freed: read a std::string"

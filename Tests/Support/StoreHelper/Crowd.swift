@@ -3,8 +3,8 @@ internal import DefaultsStorage
 internal import Glibc
 internal import PropertyLists
 
-/// One of the programs of Tests/crowd.py, in Swift: sets keys of its own, adds to a counter, and says when it saw what
-/// its peers had set.
+/// One of the programs of Tests/suites/crowd.py, in Swift: sets keys of its own, adds to a counter, and says when it
+/// saw what its peers had set.
 ///
 /// `@unchecked Sendable`: used by one thread, which is also the one that pumps.
 final class Crowd: @unchecked Sendable {

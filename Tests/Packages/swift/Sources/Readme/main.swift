@@ -1,1 +1,1 @@
-// Tests/packages.py writes the README's snippet over this file's copy.
+// Tests/suites/packages.py writes the README's snippet over this file's copy.

@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import tap  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build/python"
 CASES = ROOT / "build/test-logs/json-schema.jsonl"
 TESTS = ROOT / ".build/debug/kvcodablePackageTests.xctest"
