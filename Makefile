@@ -25,7 +25,6 @@ help:
 	@echo "make bench     the targets, measured beside peers"
 	@echo "make fuzz      SECONDS=$(SECONDS) for each fuzzer"
 	@echo "make stress    the long proofs: kills, faults, processes, sanitizers"
-	@echo "make mutants   small faults, one after the other: lists those that no test sees"
 	@echo "make docs      the documentation of the Swift modules"
 
 # ---- The library: self-contained, with only the header's functions exported
@@ -47,7 +46,7 @@ lib: library
 	@$(MAKE) -s --no-print-directory -j2 modules
 	@touch build/compiled
 
-.PHONY: help tool install-tool page install-page lib library modules demo test test-page install dist check bench fuzz stress mutants docs clean \
+.PHONY: help tool install-tool page install-page lib library modules demo test test-page install dist check bench fuzz stress docs clean \
   setup-lib setup-dist setup-test setup-page
 
 setup-lib:
@@ -185,10 +184,6 @@ fuzz:
 
 stress: setup-test lib
 	Tests/Stress/run.sh
-
-# MUTANTS="--part store --every 10" takes some of them.
-mutants: setup-test lib
-	python3 Tests/Stress/mutants.py $(MUTANTS)
 
 docs: setup-lib
 	tools/docs.sh
