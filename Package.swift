@@ -45,7 +45,7 @@ let package = Package(
         room("KeyedArchives", ["CKVCodable", "PropertyLists"]),
         room("KeyValueCoding", ["CKVCodable", "PropertyLists"]),
         room("KeyValueCoder", ["KeyValueCoding"]),
-        room("CodableTypes", ["KeyValueCoding", "KeyedArchives", "PropertyLists"]),
+        room("CodableTypes", ["KeyValueCoding", "PropertyLists"]),
         room("DefaultsStorage", ["KeyedArchives", "PropertyLists", "CKVSystem", "CKVSQLite"]),
         room("KVCodable", ["CodableTypes", "DefaultsStorage", "KeyValueCoding", "KeyedArchives", "PropertyLists"]),
         room(

@@ -650,8 +650,10 @@ typedef struct kv_decode_options {
 } kv_decode_options;
 
 /* Gives the tree that the bytes hold, as `type` shows it unless that is NULL;
- * `found` is set to their format. A keyed archive is flattened where there is a
- * type, but for Data and Any. KV_MALFORMED with the position. */
+ * `found` is set to their format. KV_MALFORMED with the position;
+ * KV_TYPE_MISMATCH for a value that is not of the type. A keyed archive is of
+ * no type but Data and Any: kv_tree_unarchive() gives its plain value, and
+ * kv_store_migrate_archive() brings a stored one into the type's form. */
 kv_status kv_decode(kv_str bytes, const kv_decode_options *options,
                     const kv_type *type, kv_tree **tree, kv_format *found,
                     kv_error **error);

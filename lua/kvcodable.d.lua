@@ -194,7 +194,7 @@ function kv.decode(bytes, type, options) end
 ---@return kvcodable.Error? error
 function kv.encode(value, type, options) end
 
----The plain value of a keyed archive.
+---The plain value of a keyed archive, which typed reads refuse.
 ---@param value table|kvcodable.Data
 ---@param type? kvcodable.AnyType
 ---@param options? kvcodable.UnarchiveOptions

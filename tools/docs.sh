@@ -2,7 +2,7 @@
 # The documentation of the Swift modules, in build/docs; warnings are errors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-modules=(PropertyLists KeyValueCoding CodableTypes DefaultsStorage KVCodable KeyValueCoder)
+modules=(PropertyLists KeyedArchives KeyValueCoding CodableTypes DefaultsStorage KVCodable KeyValueCoder)
 graphs=$PWD/.build/symbol-graphs
 built=.build/debug
 rm -rf build/docs "$graphs"

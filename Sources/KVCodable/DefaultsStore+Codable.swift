@@ -10,8 +10,9 @@ extension PropertyListStorage {
     ///
     /// - Parameter decoder: the strategies; the default ones read the values that ``encode(_:forKey:encoder:)`` writes.
     /// - Throws: `DecodingError` for a value that does not fit the type, whose coding path begins with the key and
-    ///   whose text names the path in the store: `Expected String at window.tabs[0].name, found Int`;
-    ///   `PropertyListError` for a damaged archive; ``DefaultsError`` of the store.
+    ///   whose text names the path in the store: `Expected String at window.tabs[0].name, found Int`. A keyed archive
+    ///   fits no type but Data: ``DefaultsStore/migrateArchive(_:forKey:keepingOldAs:)`` brings it into the type's form,
+    ///   and `unarchived()` gives its plain value. ``DefaultsError`` of the store.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, forKey key: String, decoder: KeyValueDecoder = KeyValueDecoder()
     ) throws -> Value? {
@@ -155,7 +156,8 @@ extension DefaultsStore {
     ) throws -> Bool {
         try transaction { _ in
             guard let old = try stored(at: [.key(key)]), old.isKeyedArchive else { return false }
-            guard let value = try decode(type, forKey: key) else { return false }
+            let path: PropertyListPath = [.key(key)]
+            let value = try KeyValueDecoder().decode(type, from: try old.unarchived(from: path), at: path)
             if let oldKey, try stored(at: [.key(oldKey)]) == nil { try setStored(old, at: [.key(oldKey)]) }
             try encode(value, forKey: key)
             return true
@@ -164,13 +166,14 @@ extension DefaultsStore {
 }
 
 extension KeyValueDecoder {
-    /// A stored value. An older program may have archived it: it is read without its classes, but for a type of raw
-    /// bytes.
+    /// A stored value. An older program may have archived it, which is an error for a type other than Data.
     fileprivate func decode<Value: Decodable>(
         stored type: Value.Type, from list: PropertyList, at path: PropertyListPath
     ) throws -> Value {
-        let isArchive = list.isKeyedArchive && type != Data.self
-        return try decode(type, from: isArchive ? try list.unarchived(from: path) : list, at: path)
+        if list.isKeyedArchive, type != Data.self {
+            throw DecodingError.mismatch(type, .keyedArchive(insteadOf: "\(type)"), at: path)
+        }
+        return try decode(type, from: list, at: path)
     }
 }
 

@@ -59,7 +59,8 @@ extension PropertyListStorage {
     /// The value at `path` as `type` shows it, whatever a schema says: checked, keys renamed to fields, defaults filled
     /// in; nil when it is absent and the type has no default of its own. Any shows it as it is stored.
     ///
-    /// - Throws: `TypeError` with the path of the value that is not of the type; `DefaultsError` from the store.
+    /// - Throws: `TypeError` with the path of the value that is not of the type, or that is a keyed archive;
+    ///   `DefaultsError` from the store.
     public func value(at path: PropertyListPath, as type: CodableType) throws -> PropertyList? {
         guard let stored = try stored(at: path) else { return type.defaultValue }
         return try type.read(stored, at: path)
@@ -84,33 +85,27 @@ extension PropertyListStorage {
 }
 
 extension CodableType {
-    /// Whether the stored value is an older program's archive: a get shows what is in it, and a set keeps nothing of
-    /// it, so that the value is in the type's own form from then on.
+    /// Whether the stored value is an older program's archive. A get refuses it, and a set keeps nothing of it.
     fileprivate func isOlderArchive(_ stored: PropertyList) -> Bool {
-        !takesArchives && stored.isKeyedArchive
+        (stored.kind == .dictionary || stored.kind == .data) && stored.isKeyedArchive && !takesArchives
     }
 
-    /// The value that is stored, as the type shows it. A keyed archive that an older program stored is flattened, but
-    /// for Data and Any, which take it as it is.
+    /// The value that is stored, as the type shows it.
     ///
-    /// - Throws: `TypeError` with the path of the value that is not of the type; `PropertyListError` for a damaged
-    ///   archive.
+    /// - Throws: `TypeError` with the path of the value that is not of the type. A keyed archive is no value of a type
+    ///   but Data and Any: ``DefaultsStore/migrateArchive(at:to:keepingOld:)`` brings it into the type's form, and
+    ///   `unarchived()` gives its plain value.
     public func read(
-        _ stored: PropertyList, at path: PropertyListPath = [], limits: PropertyListLimits = PropertyListLimits()
-    ) throws -> PropertyList {
-        try read(stored, limits: limits) { path }
+        _ stored: PropertyList, at path: PropertyListPath = []
+    ) throws(TypeError) -> PropertyList {
+        try read(stored) { path }
     }
 
-    /// As ``read(_:at:limits:)``, with a path that is made only for an error or an archive.
-    package func read(
-        _ stored: PropertyList, limits: PropertyListLimits = PropertyListLimits(), at path: () -> PropertyListPath
-    ) throws -> PropertyList {
-        if let known = knownProgramForm(stored) { return known }
-        if isOlderArchive(stored) {
-            let path = path()
-            return try decode(try stored.unarchived(from: path, limits: limits), at: path)
-        }
+    /// As ``read(_:at:)``, with a path that is made only for an error.
+    package func read(_ stored: PropertyList, at path: () -> PropertyListPath) throws(TypeError) -> PropertyList {
         do throws(TypeError) {
+            if isOlderArchive(stored) { throw .keyedArchive(insteadOf: description) }
+            if let known = knownProgramForm(stored) { return known }
             return try decode(stored)
         } catch {
             throw error.placed(below: path())

@@ -134,11 +134,4 @@ import Testing
         #expect(encoded.list == (try tree([["i": 1]])))
         #expect(encoded.droppedElements == 1)
     }
-
-    @Test("an archive is encoded as a dictionary of anything as it is")
-    func archives() throws {
-        let type = try TypeRegistry().type("[String: Any]")
-        let archive = try tree(["$archiver": "NSKeyedArchiver", "$objects": ["$null"]] as [String: Any])
-        #expect(try type.encode(archive).list == archive)
-    }
 }

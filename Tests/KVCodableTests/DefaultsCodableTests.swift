@@ -140,7 +140,7 @@ private struct Tab: Codable, Equatable, Sendable {
         #expect(try store.decode(Int.self, forKey: "count") == nil)
     }
 
-    @Test("reads an archive of an older program, and stores it in its Codable form, once", arguments: [false, true])
+    @Test("stores an archive of an older program in its Codable form, once", arguments: [false, true])
     func archives(asData: Bool) throws {
         let uid = { (number: UInt32) in PropertyListUID(number) }
         let archive = try list([
@@ -152,7 +152,14 @@ private struct Tab: Codable, Equatable, Sendable {
         ])
         let stored = asData ? try list(Data(archive.serialized(as: .binary))) : archive
         try store.set(stored, at: ["tab"])
-        #expect(try store.decode(Tab.self, forKey: "tab") == Tab(name: "old"))
+        let error = #expect(throws: DecodingError.self) { try store.decode(Tab.self, forKey: "tab") }
+        guard case DecodingError.typeMismatch(_, let context)? = error else { throw try #require(error) }
+        #expect(
+            context.debugDescription == """
+                Expected Tab at tab, found a keyed archive (NSKeyedArchiver); migrateArchive stores it in the type's \
+                form, unarchived() gives its plain value
+                """)
+        #expect(context.codingPath.map(\.stringValue) == ["tab"])
         #expect(try store.migrateArchive(Tab.self, forKey: "tab", keepingOldAs: "tab before"))
         #expect(try store.value(at: ["tab"]) == list(["name": "old"]))
         #expect(try store.value(at: ["tab before"]) == stored)
@@ -176,13 +183,30 @@ private struct Tab: Codable, Equatable, Sendable {
         return (archive, try registry.type("Sound"))
     }
 
-    @Test("shows what is in an archive, also after the archive itself was decoded")
+    @Test("refuses an archive as a type, also after the archive itself was decoded")
     func decodedArchive() throws {
         let (archive, type) = try archivedSound()
         try store.set(archive, at: ["sound"])
         let stored = try #require(try store.stored(at: ["sound"]))
         #expect(try type.decode(stored)["volume"]?.integer == 7)
-        #expect(try store.value(at: ["sound"], as: type)?["volume"]?.integer == 3)
+        let error = #expect(throws: TypeError.self) { try store.value(at: ["sound"], as: type) }
+        #expect(error?.code == .mismatch && error?.path == ["sound"])
+        #expect(
+            error?.description == """
+                Expected Sound at sound, found a keyed archive (NSKeyedArchiver); migrateArchive stores it in the \
+                type's form, unarchived() gives its plain value
+                """)
+        #expect(error?.inTypeLanguage.description.contains("; migrate_archive stores it") == true)
+        for name in ["[String: Any]", "[Int]"] {
+            #expect(throws: TypeError.self) { try store.value(at: ["sound"], as: TypeRegistry().type(name)) }
+        }
+        #expect(try store.value(at: ["sound"], as: TypeRegistry().type("Any")) == archive)
+        let data = try list(Data(archive.serialized(as: .binary)))
+        try store.set(data, at: ["sound"])
+        #expect(throws: TypeError.self) { try store.value(at: ["sound"], as: type) }
+        #expect(try store.value(at: ["sound"], as: TypeRegistry().type("Data?")) == data)
+        #expect(try store.decode(Data.self, forKey: "sound") == Data(archive.serialized(as: .binary)))
+        #expect(try type.decode(data.unarchived())["volume"]?.integer == 3)
     }
 
     @Test("a typed set over an archive keeps nothing of it, and over else what the type does not know")

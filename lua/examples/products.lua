@@ -19,8 +19,15 @@ local function show(products)
   end
 end
 
--- A file: an archive or not, it reads the same way, and is plain from then on.
-local products, problem = kv.read(arg[1], Products)
+-- A file that may be an archive. It is plain from then on.
+local function read(path)
+  local value, problem = kv.read(path)
+  if not value then return nil, problem end
+  if kv.is_archive(value) then return kv.unarchive(value, Products) end
+  return kv.read(path, Products)
+end
+
+local products, problem = read(arg[1])
 if not products then
   print("cannot read the products: " .. tostring(problem))
   os.exit(1)

@@ -1,4 +1,3 @@
-internal import KeyedArchives
 public import PropertyLists
 
 extension CodableType {
@@ -22,21 +21,17 @@ extension CodableType {
         }
     }
 
-    /// The result of a typed get, if it is known already, or is the value itself by a look at its node; nil where it is
-    /// not, and for types that a keyed archive may be of, such as a dictionary of anything.
+    /// The result of ``decode(_:at:)`` if it was noted before, or if the value's node alone shows it; nil otherwise.
     package func knownProgramForm(_ stored: PropertyList) -> PropertyList? {
         guard let plan = plans.current else { return nil }
         let root = plan.view.nodes[plan.root]
-        if root.isPlainly(stored.node) { return stored }
-        return root.shape == .dictionary ? nil : stored.notedProgramForm(plan)
+        return root.isPlainly(stored.node) ? stored : stored.notedProgramForm(plan)
     }
 
     private func decode(_ stored: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
         if let type = plan.swiftRoot { return try type.decode(stored) }
         if plan.isPure, let list = stored.notedProgramForm(plan) { return list }
         let decoded = try PlanDecoding.decoded(stored, plan, as: plan.root)
-        // A typed get shows what is in a keyed archive, and not the archive.
-        if stored.kind == .dictionary, stored.isKeyedArchive { return decoded.list }
         if decoded.isUnchanged {
             plan.noteUnchanged(stored)
         } else if plan.isPure {

@@ -1,4 +1,3 @@
-internal import KeyedArchives
 package import PropertyLists
 
 /// The parts of the type of a store's dictionary, by the paths of stored keys: their types, and their defaults where
@@ -128,9 +127,7 @@ package final class TypeParts: @unchecked Sendable {
     package func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList? {
         var value = top
         for end in path.steps.indices.dropFirst() {
-            guard !value.isKeyedArchive, let part = part(at: PropertyListPath(Array(path.steps[...end]))) else {
-                return nil
-            }
+            guard let part = part(at: PropertyListPath(Array(path.steps[...end]))) else { return nil }
             let stored =
                 switch path.steps[end] {
                 case .key(let key): value[key]
@@ -168,7 +165,7 @@ package final class TypeParts: @unchecked Sendable {
                 try fill(element, form.part(at: .index(index))?.form ?? .any, room, into: &builder)
             }
             try builder.adding { builder throws(PropertyListError) in try builder.end() }
-        case .dictionary where !value.isKeyedArchive: try fillEntries(value, form, room, into: &builder)
+        case .dictionary: try fillEntries(value, form, room, into: &builder)
         default: try builder.add(value)
         }
     }

@@ -57,7 +57,7 @@ public struct CodableType: Sendable, Equatable {
 
 extension CodableType {
     /// Whether the type takes a keyed archive for a value of its own: Data and Any do.
-    public var takesArchives: Bool { form.takesArchives }
+    package var takesArchives: Bool { form.takesArchives }
 }
 
 extension CodableType.Form {

@@ -59,7 +59,7 @@ public struct TypeError: Error, Sendable, Hashable {
 
     @Boxed private var contents: Contents
 
-    init(_ code: Code, _ words: ErrorWords, location: PropertyListError.Location? = nil) {
+    package init(_ code: Code, _ words: ErrorWords, location: PropertyListError.Location? = nil) {
         contents = Contents(code: code, words: words, location: location)
     }
 
@@ -101,7 +101,7 @@ public struct TypeError: Error, Sendable, Hashable {
     }
 
     /// The same error with words for those who have no Swift types.
-    func plainly(_ words: ErrorWords) -> TypeError {
+    package func plainly(_ words: ErrorWords) -> TypeError {
         var error = self
         error.contents.plainWords = words
         return error

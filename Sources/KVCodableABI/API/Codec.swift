@@ -55,7 +55,7 @@ private func decode(
 ) throws -> PropertyList {
     let list = options.dropsNulls ? try list.droppingNulls() : list
     guard let type = Handle.borrow(handle, as: TypeHandle.self)?.type else { return list }
-    return try type.read(list, limits: options.limits)
+    return try type.read(list)
 }
 
 /// The value to store for one as the type behind `handle` shows it; the value itself for NULL.

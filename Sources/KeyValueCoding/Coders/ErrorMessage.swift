@@ -55,6 +55,15 @@ extension CodingError {
     }
 }
 
+extension DecodingError {
+    /// The error, in the caller's words, of a value at `location` in a holder such as a store.
+    package static func mismatch(
+        _ type: any Any.Type, _ words: ErrorWords, at location: PropertyListPath
+    ) -> DecodingError {
+        .typeMismatch(type, CodingError(words).decodingContext(at: location.codingPath, in: location))
+    }
+}
+
 /// The text for an error that a strategy's closure threw.
 func message(of error: any Error) -> String {
     switch error {

@@ -483,10 +483,6 @@ local function unarchiving(name, make, type)
     local value = make()
     return function() return kv.unarchive(value, type) end
   end)
-  add("decode an archive: " .. name, function()
-    local text = kv.encode(make(), nil, { format = "binary" })
-    return function() return kv.decode(text, type or "Any") end
-  end)
 end
 local array_class = { ["$classname"] = "NSArray",
   ["$classes"] = { "NSArray", "NSObject" } }

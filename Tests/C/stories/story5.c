@@ -23,15 +23,30 @@ static kv_type *products_type(void) {
   return type;
 }
 
+/* Products in a file, which an older version may have archived. */
+static kv_status read_products(kv_str path, const kv_type *type,
+                               kv_tree **value, kv_error **error) {
+  const kv_str no_key = {NULL, 0};
+  kv_tree *stored = NULL, *plain = NULL;
+  kv_status status = kv_read_file(path, NULL, NULL, &stored, NULL, error);
+  if (status == KV_OK && kv_tree_is_archive(stored)) {
+    status = kv_tree_unarchive(stored, no_key, NULL, &plain, error);
+    kv_tree_free(stored);
+    stored = plain;
+  }
+  if (status == KV_OK) status = kv_type_decode(type, stored, value, error);
+  kv_tree_free(stored);
+  return status;
+}
+
 /* The file is read the same way before and after it was saved anew. */
 static void file(const kv_type *type, const kv_tree *expected) {
   kv_str path = kv_string(in_folder("products.plist"));
   kv_tree *old = NULL, *again = NULL;
-  CHECK(kv_read_file(kv_string(archive), NULL, type, &old, NULL, NULL) ==
-        KV_OK);
+  CHECK(read_products(kv_string(archive), type, &old, NULL) == KV_OK);
   CHECK(kv_tree_equal(old, expected));
   CHECK(kv_write_file(path, old, KV_FORMAT_XML, type, NULL) == KV_OK);
-  CHECK(kv_read_file(path, NULL, type, &again, NULL, NULL) == KV_OK);
+  CHECK(read_products(path, type, &again, NULL) == KV_OK);
   CHECK(kv_tree_equal(again, expected));
   kv_tree_free(old);
   kv_tree_free(again);
@@ -45,9 +60,9 @@ static void preference(const kv_type *type, const kv_tree *expected) {
         KV_OK);
   CHECK(kv_tree_is_archive(old));
   CHECK(kv_store_set(store, &key, 1, old, NULL, 0, NULL, NULL) == KV_OK);
-  CHECK(kv_store_get(store, &key, 1, type, &value, NULL) == KV_OK);
-  CHECK(kv_tree_equal(value, expected));
-  kv_tree_free(value);
+  CHECK_NAMED(
+      kv_store_get(store, &key, 1, type, &value, NULL) == KV_TYPE_MISMATCH,
+      "a typed get does not unarchive");
   CHECK(kv_store_migrate_archive(store, &key, 1, type, KV_KEEP_OLD, NULL) ==
         KV_OK);
   CHECK(kv_store_migrate_archive(store, &key, 1, type, KV_KEEP_OLD, NULL) ==
