@@ -146,34 +146,6 @@ private final class Events {
         #expect(try folder.text(of: "a.sqlite") == String(repeating: "no database", count: 500))
     }
 
-<<<<<<< HEAD
-=======
-    // proves: G65
-    @Test("a damaged database is put aside, journal and all, where the program asked for it")
-    func recoversDatabase() throws {
-        try folder.write(String(repeating: "no database", count: 500), to: "a.sqlite")
-        let path = folder.file("a.sqlite")
-        let store = try DefaultsStore.open(path: path, options: options { $0.onCorruption = .recover })
-        let name = try #require(try folder.names().first { $0.hasPrefix("a.sqlite.corrupt-") })
-        let events = try Events(of: store)
-        #expect(try events.pumped() == [.recovered(file: path, quarantine: folder.file(name), source: .nothing)])
-        #expect(try store.keys().isEmpty)
-    }
-
-    @Test("a damaged database that cannot be put aside is an error, and stays where it is")
-    func unrecoverableDatabase() throws {
-        // With its suffix, longer than a name may be.
-        let name = String(repeating: "a", count: 226) + ".sqlite"
-        let content = String(repeating: "no database", count: 500)
-        try folder.write(content, to: name)
-        let error = #expect(throws: DefaultsError.self) {
-            try DefaultsStore.open(path: folder.file(name), options: options { $0.onCorruption = .recover })
-        }
-        #expect(error?.errno == ENAMETOOLONG)
-        #expect(try folder.text(of: name) == content)
-    }
-
->>>>>>> afc7bff0 (tests: name the guarantee that each test proves)
     // MARK: - A running store
 
     // proves: G26
