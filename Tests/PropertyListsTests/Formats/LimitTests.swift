@@ -198,7 +198,7 @@ private let stackSize = 1 << 20
 
     /// The values and keys before the end, which is missing, are enough for the limit of 3, and the error says where.
     private static let refused: [(String, PropertyListFormat, Int)] = [
-        ("[1,2,3,4", .json, 7), ("{a;a;a;", .openStep, 4), ("(1,2,3,4", .openStep, 7),
+        ("[1,2,3,4", .json, 7), ("{a;a;a;", .openStep, 6), ("(1,2,3,4", .openStep, 8),
         ("<array><true/><true/><true/><true/>", .xml, 29),
     ]
 

@@ -87,7 +87,8 @@ extension SQLiteEngine {
     /// After another file took the database's name: puts the journal of the old database aside. SQLite would write its
     /// pages over the new one.
     private func leaveJournal(until deadline: Deadline) throws(DefaultsError) {
-        guard let journal else { return }
+        // A store whose folder was renamed has moved, too, and its journal with it.
+        guard let journal, try folder.identity(of: folder.fileName) != file else { return }
         guard !isReadOnly else {
             guard try folder.identity(of: journalName) != journal else {
                 throw DefaultsError(
