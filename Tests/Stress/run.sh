@@ -103,10 +103,10 @@ valgrind_specs() {
     --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect
 }
 
-# The C programs under AddressSanitizer and UndefinedBehaviorSanitizer, and what
-# one call of a script can make its host use, in full, in each Lua.
+# The C programs under AddressSanitizer and UndefinedBehaviorSanitizer and under
+# valgrind, and what one call of a script can make its host use, in full, in each Lua.
 c() {
-  make lib && make -s -C Tests/C sanitized && make -s -C Tests/C lua-attacks
+  make lib && make -s -C Tests/C sanitized && make -s -C Tests/C valgrind && make -s -C Tests/C lua-attacks
 }
 
 # A package that depends on a clone of this one by URL and tag.
