@@ -12,8 +12,11 @@ SHELL := /bin/bash -o pipefail
 
 help:
 	@echo "make demo      a script reads and changes a typed part of a preferences file"
-	@echo "make test      every suite; ends with 'N passed, N failed'"
-	@echo "make test-page the settings page in Chromium; ends with 'N passed, N failed'"
+	@echo "make quick     the tests of what you changed, against a debug build"
+	@echo "make test      every suite of the library and the tool; ends with 'N passed, N failed'"
+	@echo "make test-places    the module in nginx and Neovim, and completion in zsh and fish"
+	@echo "make test-packages  Debian packages, Swift packages and the rock, as other people use them"
+	@echo "make test-page      the settings page in Chromium"
 	@echo "make lib       build/libkvcodable.so, and build/lua/VERSION/kvcodable.so for each Lua"
 	@echo "make install   what make lib built: PREFIX=$(PREFIX) DESTDIR="
 	@echo "make tool      build/kvdefaults, the command line, with its completion"
@@ -46,24 +49,43 @@ lib: library
 	@$(MAKE) -s --no-print-directory -j2 modules
 	@touch build/compiled
 
-.PHONY: help tool install-tool page install-page lib library modules demo test test-page install dist check bench fuzz stress docs clean \
-  setup-lib setup-dist setup-test setup-page
+.PHONY: help tool install-tool page install-page lib library modules demo quick test test-page test-places test-packages install dist check bench \
+  fuzz stress docs clean setup-lib setup-dist setup-quick setup-test setup-places setup-packages \
+  setup-page
+
+# What each command needs of the system. nginx's Lua module needs OpenResty's LuaJIT,
+# which takes the place of luajit; the tests run with either.
+LIB_NEEDS := lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
+DIST_NEEDS := debhelper dpkg-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
+QUICK_NEEDS := $(LIB_NEEDS) g++ lua-busted
+TEST_NEEDS := $(QUICK_NEEDS) lua-check sqlite3 valgrind cmake man-db lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev \
+  lua5.3 liblua5.3-dev 'luajit|luajit2' 'libluajit-5.1-dev|libluajit2-5.1-dev'
+PLACES_NEEDS := luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh fish
+PACKAGES_NEEDS := $(DIST_NEEDS) luarocks mmdebstrap zsh
+PAGE_NEEDS := chromium chromium-driver
 
 setup-lib:
-	@tools/require.sh lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
+	@tools/require.sh $(LIB_NEEDS)
 
-setup-dist: setup-lib
-	@tools/require.sh debhelper dpkg-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
+setup-dist:
+	@tools/require.sh $(LIB_NEEDS) $(DIST_NEEDS)
 
-# nginx's Lua module needs OpenResty's LuaJIT, which takes the place of luajit.
-setup-test: setup-lib
-	@tools/require.sh g++ lua-busted lua-check sqlite3 valgrind \
-	  lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev lua5.3 liblua5.3-dev \
-	  luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh fish man-db
+setup-quick:
+	@tools/require.sh $(QUICK_NEEDS)
 
-# One part of the page's tests has a store on a server.
-setup-page: setup-lib
-	@tools/require.sh chromium chromium-driver libpq5 postgresql
+setup-test:
+	@tools/require.sh $(TEST_NEEDS)
+	@[ -d build/python/jsonschema ] || { echo "Installing with pip, into build/python: jsonschema"; \
+	  python3 -m pip install -q --disable-pip-version-check --target build/python jsonschema==4.26.0; }
+
+setup-places:
+	@tools/require.sh $(LIB_NEEDS) $(PLACES_NEEDS)
+
+setup-packages:
+	@tools/require.sh $(TEST_NEEDS) $(PACKAGES_NEEDS)
+
+setup-page:
+	@tools/require.sh $(LIB_NEEDS) $(PAGE_NEEDS)
 
 build/c++:
 	@mkdir -p $@
@@ -143,18 +165,20 @@ $(foreach version,5.1 5.2 5.3 5.4 5.5,$(eval LUA_PACKAGE_$(version) := $(call LU
 LUA_VERSIONS := $(foreach version,5.1 5.2 5.3 5.4 5.5,$(if $(LUA_PACKAGE_$(version))$(LUA_CFLAGS_$(version)),$(version)))
 LUA_FLAGS = -fPIC -fexceptions
 
-modules: $(LUA_VERSIONS:%=build/lua/%/kvcodable.so)
+# The folder that has the library and gets the modules.
+BUILT = build
+modules: $(LUA_VERSIONS:%=$(BUILT)/lua/%/kvcodable.so)
 
 # 5.4's has names without a version, for hosts and for package.cpath.
-build/lua/%/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h lua/src/*/*.h) lua/src/chunks.h $(wildcard include/*.h)
+$(BUILT)/lua/%/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h lua/src/*/*.h) lua/src/chunks.h $(wildcard include/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_STRICT) $(LUA_FLAGS) \
 	  $(or $(LUA_CFLAGS_$*),$$(pkg-config --cflags $(LUA_PACKAGE_$*))) -shared -o $@ $(LUA_SOURCES) \
-	  -Lbuild -lkvcodable -Wl,-soname,libkvcodable_lua$(filter-out 5.4,$*).so.1 -Wl,-z,nodelete \
+	  -L$(BUILT) -lkvcodable -Wl,-soname,libkvcodable_lua$(filter-out 5.4,$*).so.1 -Wl,-z,nodelete \
 	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..:$$ORIGIN/../../..'
-	@ln -sf lua/$*/kvcodable.so build/libkvcodable_lua$(filter-out 5.4,$*).so.1
-	@ln -sf lua/$*/kvcodable.so build/libkvcodable_lua$(filter-out 5.4,$*).so
-	@case $* in 5.1) ln -sfn 5.1 build/lua/luajit;; 5.4) ln -sf lua/5.4/kvcodable.so build/kvcodable.so;; esac
+	@ln -sf lua/$*/kvcodable.so $(BUILT)/libkvcodable_lua$(filter-out 5.4,$*).so.1
+	@ln -sf lua/$*/kvcodable.so $(BUILT)/libkvcodable_lua$(filter-out 5.4,$*).so
+	@case $* in 5.1) ln -sfn 5.1 $(BUILT)/lua/luajit;; 5.4) ln -sf lua/5.4/kvcodable.so $(BUILT)/kvcodable.so;; esac
 
 # ---- Demonstration and proofs
 
@@ -164,8 +188,23 @@ demo:
 	  $(MAKE) -s --no-print-directory lib; }
 	@LUA_CPATH="build/?.so;;" Tests/demo.sh
 
+# The debug library of the Swift tests serves the C programs and the specs as well.
+quick: setup-quick
+	$(SWIFT) build --build-tests 2>&1 | tools/quiet.sh
+	@mkdir -p build/quick
+	@ln -sf ../../.build/debug/libkvcodable.so build/quick/libkvcodable.so
+	@$(MAKE) -s --no-print-directory modules BUILT=build/quick LUA_VERSIONS=5.4
+	@# Fewer generated cases than make test has.
+	KVCODABLE_CASES=200 KVCODABLE_OPERATIONS=1000 python3 Tests/run.py --group quick
+
 test: setup-test lib tool
 	python3 Tests/run.py
+
+test-places: setup-places lib tool
+	python3 Tests/run.py --group places
+
+test-packages: setup-packages lib tool
+	python3 Tests/run.py --group packages
 
 test-page: setup-page tool page
 	python3 Page/Tests/page.py

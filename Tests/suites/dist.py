@@ -57,7 +57,6 @@ def clean_debian():
     noted = folder / "made"
     if noted.exists() and noted.read_text() == wanted:
         return folder / "root"
-    run(ROOT / "tools/require.sh", "mmdebstrap")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     good, output = run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(TOOLS)}",
@@ -288,7 +287,6 @@ def removed(root, before):
 
 
 def main():
-    run(ROOT / "tools/require.sh", "zsh")
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     try:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tap import ROOT, check, environment, finish, run, skip, version
+from tap import ROOT, check, environment, finish, run, version
 
 # Prefix and folder of libraries: a distribution's, a program's own, Debian's.
 PLACES = [("/usr", "/usr/lib"), ("/opt/kvcodable", "/opt/kvcodable/lib"), ("/usr", "/usr/lib/x86_64-linux-gnu"),
@@ -96,10 +96,6 @@ int main(void) {
 # proves: G104
 def cmake(stage, prefix, folder):
     """Programs in C and C++ by the package for CMake, from an install that was moved."""
-    if not shutil.which("cmake"):
-        run(ROOT / "tools/require.sh", "cmake")
-    if not shutil.which("cmake"):
-        return skip("cmake is not installed, and cannot be")
     moved, source = folder / "moved", folder / "cmake"
     shutil.copytree(stage, moved, symlinks=True)
     source.mkdir()
@@ -140,8 +136,8 @@ def installs_alone(folder):
         check(good and "no-swift" not in output, f"make {target} builds nothing", output)
 
 
-# What tools/require.sh asks the system, and what that says: no package is installed.
-STUBS = {"dpkg-query": "exit 1", "id": "echo $WHO", "sudo": "exit 1", "apt-get": 'echo "$@" >>"$CALLS"'}
+# What tools/require.sh asks the system, and what that says: no package is installed but $THERE.
+STUBS = {"dpkg-query": '[ "$3" = "$THERE" ] && echo install ok installed', "id": "echo $WHO", "sudo": "exit 1", "apt-get": 'echo "$@" >>"$CALLS"'}
 
 
 def packages(folder):
@@ -151,13 +147,17 @@ def packages(folder):
     for name, body in STUBS.items():
         (stubs / name).write_text(f"#!/bin/sh\n{body}\n")
         (stubs / name).chmod(0o755)
-    given = {"PATH": f"{stubs}:{os.environ['PATH']}", "CALLS": calls}
+    given = {"PATH": f"{stubs}:{os.environ['PATH']}", "CALLS": calls, "THERE": "three"}
     good, output = run(ROOT / "tools/require.sh", "one", "two", env=environment(WHO="1000", **given))
     check(not good and "sudo apt-get install one two" in output and not calls.exists(),
           "who may not install is told which packages to ask for", output)
     good, output = run(ROOT / "tools/require.sh", "one", "two", env=environment(WHO="0", **given))
     check(good and output.startswith("Installing: one two") and "install" in calls.read_text(),
           "who may is told what is installed", output)
+    good, output = run(ROOT / "tools/require.sh", "two|three", env=environment(WHO="0", **given))
+    check(good and not output, "nothing is installed if one of two packages is there", output)
+    good, output = run(ROOT / "tools/require.sh", "one|two", env=environment(WHO="0", **given))
+    check(good and output == "Installing: one\n", "the first of two packages is installed if neither is there", output)
 
 
 # proves: G104

@@ -16,7 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tap import ROOT, check, environment, finish, run, skip
+from examples import commands
+from tap import ROOT, check, environment, finish, run
 
 EXAMPLES = ROOT / "lua/examples"
 LUAJIT = environment(LUA_CPATH=f"{ROOT}/build/lua/luajit/?.so;;")
@@ -250,11 +251,7 @@ def nginx(folder):
 
 
 def main():
-    packages = ("lua5.4", "neovim", "nginx-light", "libnginx-mod-http-lua")
-    good, output = run(ROOT / "tools/require.sh", *packages)
-    if not good:
-        skip(f"skipped: Neovim and nginx are not installed, and cannot be: {output.strip()}")
-        return finish()
+    commands(of_places=True)
     for example in (neovim, nginx):
         folder = Path(tempfile.mkdtemp())
         try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The command line: a table of commands with what they print and their status, run
-as processes; a terminal by a pseudo-terminal; completion in bash, zsh and fish; several
-programs at once. Prints TAP.
+as processes; a terminal by a pseudo-terminal; completion in bash; several programs at
+once. Prints TAP.
 
     tool.py [--seconds N]   how long programs change one store at the same time
 """
@@ -623,25 +623,34 @@ def slow_terminal(place, command):
 
 # ---- Completion
 
-def try_completion():
+# Lines, and the words that complete them in every shell.
+COMPLETED = [
+    ("kvdefaults unse", ["unset"]), ("kvdefaults get com.example.pla", [PLAIN, PLAYER]),
+    (f"kvdefaults get {PLAYER} vol", ["volume"]), (f"kvdefaults get {PLAYER} window.wid", ["window.width"]),
+    (f"kvdefaults set {PLAYER} theme da", ["dark"]), (f"kvdefaults get {PLAIN} al", ["alpha"]),
+    ("kvdefaults set com.example.nested on t", ["true"]),
+]
+
+
+def place_for_completion(*shells):
+    """A place with stores and types to complete, and the completion scripts of shells."""
     place = Place()
     place.run("set", PLAIN, "alpha", "1")
     (place.data / "kvcodable/types/com.example.nested.kvtypes").write_text(NESTED)
-    for shell in ("bash", "zsh", "fish"):
+    (place.data / "kvcodable/types/com.example.keys.kvtypes").write_text(
+        'root S\nstruct S { "com.example.key": Int?; "it\'s": Int?; "a b": Int? }\n')
+    for shell in shells:
         status, script, _ = place.run("--generate-completion-script", shell)
         tap.check(status == 0 and "kvdefaults" in script, f"a completion script for {shell}")
         place.write(f"completion.{shell}", script)
-    cases = [
-        ("kvdefaults unse", "unset"), ("kvdefaults get com.example.pla", None), (f"kvdefaults get {PLAYER} vol", "volume"),
-        (f"kvdefaults get {PLAYER} window.wid", "window.width"), (f"kvdefaults set {PLAYER} theme da", "dark"),
-        (f"kvdefaults get {PLAIN} al", "alpha"), ("kvdefaults set com.example.nested on t", "true"),
-    ]
-    for line, expected in cases:
-        wanted = [expected] if expected else [PLAIN, PLAYER]
+    return place
+
+
+def try_completion():
+    place = place_for_completion("bash", "zsh", "fish")
+    for line, wanted in COMPLETED:
         found = in_bash(place, line)
         tap.check(sorted(found) == wanted, f"bash completes {line!r}", str(found))
-        text = in_zsh(place, line, *wanted)
-        tap.check(all(word in text for word in wanted), f"zsh completes {line!r}", repr(text))
     # Where people find domains beside files, and arguments behind options
     (place.folder / "com.example.file").write_text("{}")
     (place.folder / "player.kvtypes").write_text(TYPES)
@@ -653,21 +662,18 @@ def try_completion():
             ("kvdefaults convert --to c", []), (f"kvdefaults set -- {PLAYER} theme da", ["dark"])):
         found = in_bash(place, line)
         tap.check(sorted(found) == wanted, f"bash completes {line!r}", str(found))
-    # Keys that a shell reads otherwise
-    (place.data / "kvcodable/types/com.example.keys.kvtypes").write_text(
-        'root S\nstruct S { "com.example.key": Int?; "it\'s": Int?; "a b": Int? }\n')
-    for name, shell, expected in (
-            ("bash", in_real_bash, "it\\'s"), ("zsh", in_zsh, "it\\'s"), ("fish", in_fish, "it\\'s")):
-        text = shell(place, "kvdefaults get com.example.keys it", expected)
-        tap.check(expected in text, f"{name} quotes a key", repr(text))
-        wanted = ['"com.example.key"', '"a b"']
-        text = shell(place, "kvdefaults get com.example.keys ", *wanted)
-        tap.check(all(word in text for word in wanted), f"{name} shows keys with dots and blanks", repr(text))
-    for line, wanted in ((f"kvdefaults get {PLAYER} vol", "volume"), ("kvdefaults get com.example.play", PLAYER),
-                         (f"kvdefaults set {PLAYER} theme da", "dark")):
-        text = in_fish(place, line, wanted)
-        tap.check(wanted in text, f"fish completes {line!r}", repr(text))
+    try_quoted_keys(place, "bash", in_real_bash)
     place.close()
+
+
+def try_quoted_keys(place, name, shell):
+    """Completes keys that the shell must quote."""
+    expected = "it\\'s"
+    text = shell(place, "kvdefaults get com.example.keys it", expected)
+    tap.check(expected in text, f"{name} quotes a key", repr(text))
+    wanted = ['"com.example.key"', '"a b"']
+    text = shell(place, "kvdefaults get com.example.keys ", *wanted)
+    tap.check(all(word in text for word in wanted), f"{name} shows keys with dots and blanks", repr(text))
 
 
 def in_bash(place, line):
@@ -679,17 +685,6 @@ def in_bash(place, line):
     result = subprocess.run(["bash", "--norc", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             cwd=place.folder, env=place.environment, timeout=60)
     return [word.strip() for word in result.stdout.splitlines() if word.strip()]
-
-
-def in_zsh(place, line, *wanted):
-    setup = "unsetopt zle_bracketed_paste; autoload -U compinit && compinit -u -D; source completion.zsh; " \
-            "compdef _kvdefaults kvdefaults; bindkey '^I' complete-word; setopt nolistbeep"
-    return in_shell(place, ["zsh", "-f", "-i"], setup, line, wanted)
-
-
-def in_fish(place, line, *wanted):
-    setup = "function fish_prompt; echo '% '; end; source completion.fish"
-    return in_shell(place, ["fish", "--no-config", "-i"], setup, line, wanted)
 
 
 def in_real_bash(place, line, *wanted):
