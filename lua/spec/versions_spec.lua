@@ -105,8 +105,7 @@ describe("in every Lua", function()
     end
   end)
 
-  -- Lua 5.1 cannot say whether the collector runs, which told what an error
-  -- left over from what a function works with while a finalizer runs in it.
+  -- The finalizer uses boxes of its own for the objects that it works with.
   it("a finalizer in the middle of a get takes nothing away", function()
     local rows, ran = {}, 0
     for i = 1, 200 do rows[i] = { name = "row " .. i, value = { i } } end

@@ -3,16 +3,15 @@
  *
  * The module is written for 5.4. Whatever another version lacks, or means
  * differently, is here, under 5.4's name and with 5.4's meaning: macros and
- * inline functions, none of which 5.4 itself sees. LuaJIT has the C interface
- * of 5.1, so that one module serves both: no code here asks which of the two is
- * running.
+ * inline functions, of which 5.4 itself sees lua_cpcall alone. LuaJIT has the C
+ * interface of 5.1, so that one module serves both: no code here asks which of
+ * the two is running.
  *
  *   5.1, 5.2  lua_Number alone: a whole number may have been an integer or a
  *             real (KVL_HAS_INTEGERS); `%I` is no format: KVL_DIGITS
  *   5.1       environments instead of upvalue _ENV (kvl_set_globals);
- *             no word from the collector whether it runs (KVL_ASKS_COLLECTOR);
- *             functions of C are made, which may fail, and lua_checkstack
- *             raises (host.c)
+ *             functions of C are made, which may fail (lua_cpcall), and
+ *             lua_checkstack raises (host.c)
  *   5.5       no lua_numbertointeger (kvl_to_whole)
  */
 #ifndef KVCODABLE_COMPAT_H
@@ -30,7 +29,6 @@
 #endif
 
 #define KVL_HAS_INTEGERS (LUA_VERSION_NUM >= 503)
-#define KVL_ASKS_COLLECTOR (LUA_VERSION_NUM >= 502)
 
 /* The largest number up to which each whole one is a double of its own. */
 #define KVL_MOST_WHOLE 9007199254740991.0
@@ -116,6 +114,16 @@ static inline int kvl_old_getsubtable(lua_State *L, int index,
   return 0;
 }
 #define luaL_getsubtable kvl_old_getsubtable
+
+#else
+
+/* Calls the function, to which nothing is given but the data: in 5.1, where
+ * functions of C are made, it is made in the protected call. */
+static inline int lua_cpcall(lua_State *L, lua_CFunction function, void *data) {
+  lua_pushcfunction(L, function);
+  lua_pushlightuserdata(L, data);
+  return lua_pcall(L, 1, 0, 0);
+}
 
 #endif
 

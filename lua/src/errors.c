@@ -185,7 +185,7 @@ void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
                        kv_status status, kv_error *error) {
   kv_bytes text = {NULL, 0};
   if (kvl_is_hosts(L, handle)) error = confine(L, handle, error);
-  size_t slot = kvl_keep(L, state, error, free_error);
+  kvl_keep(L, state, error, free_error);
   luaL_checkstack(L, 8, NULL);
   if (kv_error_describe(error, 1, &text) == KV_OK) {
     kvl_push_bytes(L, state, &text);
@@ -196,7 +196,7 @@ void kvl_push_error_of(lua_State *L, kvl_state *state, int handle,
   push_error_path(L, error);
   lua_setfield(L, -2, "path");
   add_positions(L, error);
-  kvl_drop(state, slot);
+  kvl_drop(L, state, -2);
 }
 
 int kvl_raise(lua_State *L, kvl_state *state, kv_status status,
@@ -232,12 +232,12 @@ int kvl_raise_renamed(lua_State *L, kvl_state *state, kv_status status,
                       kv_error *error, int renaming) {
   kv_step path[KVL_STEPS];
   if (!lua_isfunction(L, renaming)) return kvl_raise(L, state, status, error);
-  size_t slot = kvl_keep(L, state, error, free_error);
+  kvl_keep(L, state, error, free_error);
   luaL_checkstack(L, 8, NULL);
   push_error_path(L, error);
   size_t count = kvl_renamed_steps(L, renaming, path);
   kv_error *renamed = moved(error, path, count);
-  kvl_drop(state, slot);
+  kvl_drop(L, state, -2);
   return kvl_raise(L, state, status, renamed);
 }
 
@@ -333,10 +333,10 @@ static void push_failure(lua_State *L, Failure *failure) {
   }
   kv_step *steps = kvl_copy_steps(failure->steps, failure->count);
   if (!steps) luaL_error(L, "not enough memory");
-  size_t slot = kvl_keep_more(L, state, steps, free);
+  kvl_keep(L, state, steps, free);
   failure->steps = steps;
   build_failure(L, failure);
-  kvl_drop(state, slot);
+  kvl_drop(L, state, -2);
 }
 
 void kvl_push_failure(lua_State *L, kv_status status, const kv_step *steps,

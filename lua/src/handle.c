@@ -78,10 +78,23 @@ int kvl_push_context(lua_State *L) {
   return lua_gettop(L);
 }
 
-kv_store **kvl_new_store(lua_State *L) {
+kvl_handle *kvl_new_store(lua_State *L) {
   kvl_handle *handle = kvl_new_handle(L);
-  kvl_hold(L);
-  return &handle->store;
+  handle->owned = kvl_own(L, handle->state);
+  return handle;
+}
+
+static void free_store(void *store) { kv_store_free((kv_store *)store); }
+
+void kvl_set_store(kvl_handle *handle, kv_store *store) {
+  handle->store = store;
+  handle->owned->object = store;
+  handle->owned->free_object = free_store;
+}
+
+void kvl_free_store(kvl_handle *handle) {
+  handle->store = NULL;
+  kvl_release(handle->state, &handle->owned);
 }
 
 void kvl_set_context(lua_State *L, int handle) {

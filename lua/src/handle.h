@@ -17,6 +17,7 @@ typedef struct kvl_handle {
   struct kvl_handle *session;
   struct kvl_handle *owner;    /* of a transaction: its store's session */
   kv_store *store;             /* NULL once closed, or in a transaction */
+  kvl_owned *owned;            /* of the store, in its own handle */
   kv_transaction *transaction; /* NULL once over, or in a store */
   int is_transaction;
   int is_part;      /* whether user value KVL_PREFIX is set */
@@ -78,8 +79,14 @@ void kvl_inherit(lua_State *L, int value);
 /* Pushes the context for converters; gives its stack index. */
 int kvl_push_context(lua_State *L);
 
-/* Pushes a store's handle; gives the address for the store. */
-kv_store **kvl_new_store(lua_State *L);
+/* Pushes a handle for a store that is to be opened. */
+kvl_handle *kvl_new_store(lua_State *L);
+
+/* Has the handle of kvl_new_store() own the store that was opened for it. */
+void kvl_set_store(kvl_handle *handle, kv_store *store);
+
+/* Frees the handle's store, if it has one. */
+void kvl_free_store(kvl_handle *handle);
 
 /* Takes the value on top as the context for the converters of a handle; as the
  * scope of its types' names. */

@@ -248,15 +248,16 @@ static int push_store_body(lua_State *L) {
   const Call *call = lua_touserdata(L, 1);
   kv_error *error = NULL;
   lua_settop(L, 0);
-  kv_store **store = kvl_new_store(L);
+  kvl_handle *handle = kvl_new_store(L);
+  kv_store *store = NULL;
   uint32_t flags = (call->flags | call->state->policy) & KV_LUA_READ_ONLY
                        ? KV_READ_ONLY_HANDLE
                        : 0;
   kv_status status =
       kv_store_share(call->store, flags, call->root, call->root_count,
-                     call->state->quota, store, &error);
+                     call->state->quota, &store, &error);
   if (status != KV_OK) return kvl_raise(L, call->state, status, error);
-  kvl_handle *handle = lua_touserdata(L, 1);
+  kvl_set_store(handle, store);
   handle->is_hosts = 1;
   handle->root = call->root_count;
   if (call->root_count > 0)

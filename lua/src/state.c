@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #define STATE_NAME "kvcodable.state"
+#define BOX_NAME "kvcodable.box"
 
-/* Keys of the registry: of the state, and of the userdata to be freed. */
-static const char state_key, held_key;
+static const char state_key; /* of the registry */
 
 kvl_state *kvl_state_of(lua_State *L) {
   kvl_state *state = lua_touserdata(L, lua_upvalueindex(1));
@@ -39,79 +39,95 @@ int kvl_grow(kvl_buffer *buffer, size_t extra, size_t size) {
   return 1;
 }
 
-/* Where the stack of C is in the function that says so. */
-#define FRAME ((uintptr_t)__builtin_frame_address(0))
+/* ---- Objects that Lua owns */
 
-/* A kept object is left over from an error, unless a finalizer runs in the
- * middle of another function: there, and where the script stopped it, no
- * collector runs. Lua 5.1 does not tell. There a function that is in the middle
- * of its work has its frame above those of a finalizer in it, since the stack
- * of C grows down: an object that was kept here or further down is left over,
- * and so are those after it.
+kvl_owned *kvl_own(lua_State *L, kvl_state *state) {
+  kvl_owned *owned = malloc(sizeof *owned);
+  if (!owned) luaL_error(L, "not enough memory");
+  *owned = (kvl_owned){NULL, NULL, state->owned, &state->owned};
+  if (owned->next) owned->next->link = &owned->next;
+  state->owned = owned;
+  return owned;
+}
+
+void kvl_release(const kvl_state *state, kvl_owned **place) {
+  kvl_owned *owned = *place;
+  if (!owned || state->is_over) return;
+  *place = NULL;
+  *owned->link = owned->next;
+  if (owned->next) owned->next->link = owned->link;
+  if (owned->free_object) owned->free_object(owned->object);
+  free(owned);
+}
+
+/* ---- Boxes
  *
- * This rests on what GCC and Clang say of the builtin, on the direction of the
- * stack, and on Lua 5.1 and LuaJIT calling a finalizer, as they do all of C, on
- * the stack of the function that it interrupts. Where a host uses a Lua state on
- * one stack after the other, as threads with a lock and fibers do, leftovers
- * are freed with a later error or with the state. Only a finalizer that
- * changes to another fiber, in the middle of a function of the module's, and
- * calls the module there, would be taken for what came after an error. */
-static void drop_leftovers(lua_State *L, kvl_state *state, uintptr_t frame) {
-#if KVL_ASKS_COLLECTOR
-  (void)frame;
-  if (lua_gc(L, LUA_GCISRUNNING, 0) == 1) kvl_drop(state, 0);
-#else
-  const kvl_kept *kept = state->kept.data;
-  size_t slot = 0;
-  (void)L;
-  while (slot < state->kept.count && kept[slot].frame > frame) slot++;
-  if (slot < state->kept.count) kvl_drop(state, slot);
-#endif
+ * A function that works with an object of the library has a box for it on the
+ * stack. An error takes the box from the stack, and the box's finalizer frees
+ * the object.
+ *
+ * One box is ready in the registry while no function uses it. It is older than
+ * the state: while a Lua state is being closed, Lua 5.1 may finalize a userdata
+ * that a function uses, but none that is older than the state before the state
+ * itself. All other boxes are used once: for an object that is kept beside
+ * another one, by a finalizer in the middle of a function, and after an error
+ * that cost the ready box. */
+
+static int box_gc(lua_State *L) {
+  kvl_state *state = lua_touserdata(L, lua_upvalueindex(1));
+  kvl_owned **box = lua_touserdata(L, 1);
+  if (state->is_over || !*box) return 0;
+  if ((*box)->free_object) state->boxed--;
+  if (*box == state->ready) state->ready = NULL;
+  kvl_release(state, box);
+  return 0;
 }
 
-void kvl_reserve_kept(lua_State *L, kvl_state *state, size_t count) {
-  if (!kvl_reserve(&state->kept, count, sizeof(kvl_kept)))
-    luaL_error(L, "not enough memory");
+/* make_box(state): puts a box into the registry. Lua does not count the memory
+ * of objects that errors left in boxes: a few such boxes are reason enough to
+ * collect garbage. */
+static int make_box(lua_State *L) {
+  enum { MOST_BOXED = 4 };
+  kvl_state *state = lua_touserdata(L, 1);
+  if (state->boxed >= MOST_BOXED) lua_gc(L, LUA_GCCOLLECT, 0);
+  kvl_owned **box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = NULL;
+  luaL_setmetatable(L, BOX_NAME);
+  *box = kvl_own(L, state);
+  lua_rawseti(L, LUA_REGISTRYINDEX, state->box_ref);
+  return 0;
 }
 
-static size_t append_kept(lua_State *L, kvl_state *state, kvl_kept entry) {
-  kvl_buffer *kept = &state->kept;
-  if (!kvl_reserve(kept, 1, sizeof entry)) {
-    entry.free_object(entry.object);
-    luaL_error(L, "not enough memory");
+void kvl_keep(lua_State *L, kvl_state *state, void *object,
+              kvl_free free_object) {
+  while (lua_rawgeti(L, LUA_REGISTRYINDEX, state->box_ref) != LUA_TUSERDATA) {
+    lua_pop(L, 1);
+    if (lua_cpcall(L, make_box, state) == LUA_OK) continue;
+    free_object(object);
+    lua_error(L);
   }
-  ((kvl_kept *)kept->data)[kept->count] = entry;
-  return kept->count++;
+  kvl_owned *owned = *(kvl_owned **)lua_touserdata(L, -1);
+  owned->object = object;
+  owned->free_object = free_object;
+  state->boxed++;
+  lua_pushboolean(L, 0);
+  lua_rawseti(L, LUA_REGISTRYINDEX, state->box_ref);
 }
 
-size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
-                kvl_free free_object) {
-  if (state->kept.count > 0) drop_leftovers(L, state, FRAME);
-  return append_kept(L, state, (kvl_kept){object, free_object, FRAME});
-}
-
-size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
-                     kvl_free free_object) {
-  return append_kept(L, state, (kvl_kept){object, free_object, FRAME});
-}
-
-void kvl_drop(kvl_state *state, size_t slot) {
-  kvl_kept *entries = state->kept.data;
-  if (entries[slot].object) entries[slot].free_object(entries[slot].object);
-  entries[slot].object = NULL;
-  /* Entries above are left over from an error: no caller will drop them. */
-  while (state->kept.count > 0 && (state->kept.count > slot + 1 ||
-                                   !entries[state->kept.count - 1].object)) {
-    kvl_kept *last = &entries[--state->kept.count];
-    if (last->object) last->free_object(last->object);
+void kvl_drop(lua_State *L, kvl_state *state, int index) {
+  index = lua_absindex(L, index);
+  kvl_owned *owned = *(kvl_owned **)lua_touserdata(L, index);
+  owned->free_object(owned->object);
+  owned->free_object = NULL;
+  state->boxed--;
+  if (owned == state->ready) {
+    lua_pushvalue(L, index);
+    lua_rawseti(L, LUA_REGISTRYINDEX, state->box_ref);
   }
+  lua_remove(L, index);
 }
 
 void kvl_free_tree(void *tree) { kv_tree_free((kv_tree *)tree); }
-
-size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
-  return kvl_keep(L, state, tree, kvl_free_tree);
-}
 
 void kvl_free_text(void *data) {
   kv_bytes text = {(char *)data, 0};
@@ -119,81 +135,19 @@ void kvl_free_text(void *data) {
 }
 
 void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes) {
-  size_t slot = kvl_keep_more(L, state, bytes->data, kvl_free_text);
+  kvl_keep(L, state, bytes->data, kvl_free_text);
   lua_pushlstring(L, bytes->data, bytes->length);
-  kvl_drop(state, slot);
+  kvl_drop(L, state, -2);
 }
 
-#if KVL_ASKS_COLLECTOR
-
-/* While a finalizer runs the collector does not. The list refers to the
- * userdata made there for good: where memory runs out while a state is being
- * closed, Lua frees unreferenced userdata without its finalizer. In a state
- * that lives on the finalizers of such userdata run, and the list is dropped by
- * the next call while the collector runs. */
-void kvl_hold(lua_State *L) {
-  luaL_checkstack(L, 4, NULL);
-  int list = lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key);
-  if (lua_gc(L, LUA_GCISRUNNING, 0) == 1) {
-    if (list != LUA_TNIL) {
-      lua_pushnil(L);
-      lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
-    }
-    lua_pop(L, 1);
-    return;
-  }
-  if (list == LUA_TNIL) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
-  }
-  lua_pushvalue(L, -2);
-  lua_pushboolean(L, 1);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
-}
-
-#else
-
-/* Lua 5.1 does not tell whether a finalizer runs: the set has each userdata,
- * and keeps none of them alive. */
-void kvl_hold(lua_State *L) {
-  luaL_checkstack(L, 4, NULL);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) == LUA_TNIL) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
-  }
-  lua_pushvalue(L, -2);
-  lua_pushboolean(L, 1);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
-}
-
-#endif
-
-/* Runs the finalizers of the held userdata: those that ran have nothing more to
- * free. */
-static void free_held(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) == LUA_TNIL) return;
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-    luaL_getmetafield(L, -2, "__gc");
-    lua_pushvalue(L, -3);
-    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
-  }
-}
+/* ---- The state's life */
 
 static int state_gc(lua_State *L) {
   kvl_state *state = lua_touserdata(L, 1);
-  /* One whose opening failed goes while the stores of a later one are open. */
-  if (kvl_find_state(L) == state) free_held(L);
-  if (state->kept.count > 0) kvl_drop(state, 0);
+  while (state->owned) {
+    kvl_owned *newest = state->owned;
+    kvl_release(state, &newest);
+  }
   kv_registry_free(state->registry);
   if (state->epoll > 0) close(state->epoll);
   if (state->rest > 0) close(state->rest);
@@ -202,7 +156,6 @@ static int state_gc(lua_State *L) {
   free(state->keys.data);
   free(state->bytes.data);
   free(state->steps.data);
-  free(state->kept.data);
   memset(state, 0, sizeof *state);
   state->is_over = 1;
   return 0;
@@ -225,13 +178,29 @@ static void set_limits(kvl_state *state, const kv_lua_options *options) {
   state->is_bounded |= options->max_nodes || options->max_bytes;
 }
 
+/* Gives the userdata at `index` a class that has nothing but a finalizer, whose
+ * upvalue is the state on top. */
+static void set_finalizer(lua_State *L, int index, const char *name,
+                          lua_CFunction finalizer) {
+  luaL_newmetatable(L, name);
+  lua_pushvalue(L, -2);
+  lua_pushcclosure(L, finalizer, 1);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, index);
+}
+
 void kvl_new_state(lua_State *L, const kv_lua_options *options) {
+  kvl_owned **box = lua_newuserdatauv(L, sizeof *box, 0);
+  int ready = lua_gettop(L);
+  *box = NULL;
   kvl_state *state = lua_newuserdatauv(L, sizeof *state, 0);
   memset(state, 0, sizeof *state);
-  luaL_newmetatable(L, STATE_NAME);
-  lua_pushcfunction(L, state_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_setmetatable(L, -2);
+  set_finalizer(L, ready, BOX_NAME, box_gc);
+  set_finalizer(L, ready + 1, STATE_NAME, state_gc);
+  *box = state->ready = kvl_own(L, state);
+  lua_pushvalue(L, ready);
+  state->box_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+  lua_remove(L, ready);
   state->registry =
       kv_registry_new(options ? options->registry : NULL, KV_REDECLARE);
   set_limits(state, options);

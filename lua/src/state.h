@@ -40,6 +40,7 @@ typedef struct kvl_size {
 } kvl_size;
 
 typedef void (*kvl_free)(void *object);
+typedef struct kvl_owned kvl_owned;
 
 typedef struct kvl_state {
   kvl_buffer nodes;  /* the document being written: kv_node */
@@ -48,7 +49,11 @@ typedef struct kvl_state {
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
   kvl_buffer bytes; /* its strings and data: char */
   kvl_buffer steps; /* path of the last refused value: kv_step */
-  kvl_buffer kept;  /* objects that Lua has not taken yet: kvl_kept */
+  kvl_owned *owned; /* what Lua's userdata own, the newest first */
+  kvl_owned
+      *ready;   /* that of the box which is used again; NULL if it is gone */
+  int box_ref;  /* where the registry has that box while no one uses it */
+  size_t boxed; /* the boxes that have an object */
   /* The metatables, as luaL_ref made them. Comparing pointers is the fastest
    * way to tell the kind of a table or userdata. */
   const void *array_tag;
@@ -96,40 +101,44 @@ void kvl_push_function(lua_State *L, lua_CFunction function);
 #define KVL_POLICIES \
   (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY)
 
-/* ---- Keeping: the state owns objects that a Lua error would lose */
+/* ---- Owning: what frees objects of the library
+ *
+ * A userdata that owns an object refers to a kvl_owned, and its finalizer
+ * releases that. While a Lua state is being closed, Lua may collect a userdata
+ * made then without its finalizer, or run that late: the finalizer of the
+ * module's state releases what is left. */
 
-typedef struct kvl_kept {
+struct kvl_owned {
   void *object;
-  kvl_free free_object;
-  uintptr_t frame; /* where the stack of C was when the object was kept */
-} kvl_kept;
+  kvl_free free_object; /* NULL for no object */
+  kvl_owned *next;      /* the one made before it */
+  kvl_owned **link;     /* that refers to it */
+};
 
-/* Lets the state own the object until kvl_drop() frees it; where an error came
- * in between, until the next object is kept. Takes the object, also when it
- * raises. */
-size_t kvl_keep(lua_State *L, kvl_state *state, void *object,
-                kvl_free free_object);
+/* Gives an owner without an object. Raises for lack of memory: the userdata
+ * that releases it must be there already. */
+kvl_owned *kvl_own(lua_State *L, kvl_state *state);
 
-/* Lets the state own the object, as kvl_keep() does, while another is kept. */
-size_t kvl_keep_more(lua_State *L, kvl_state *state, void *object,
-                     kvl_free free_object);
+/* Frees the object of the owner at `place`, and the owner; leaves NULL. Does
+ * nothing after the state's end, which has freed them. */
+void kvl_release(const kvl_state *state, kvl_owned **place);
 
-/* Makes room to keep `count` objects more, which then raises nothing. Raises
- * for lack of memory. */
-void kvl_reserve_kept(lua_State *L, kvl_state *state, size_t count);
-void kvl_drop(kvl_state *state, size_t slot);
+/* Pushes a box that owns the object until kvl_drop(), or until an error takes it
+ * from the stack and it is collected. Takes the object, also when it raises for
+ * lack of memory. Another box may be made for it: what lasts until the next
+ * allocation of Lua is taken after this call. */
+void kvl_keep(lua_State *L, kvl_state *state, void *object,
+              kvl_free free_object);
+
+/* Frees the object of the box at `index`, and removes the box. Raises
+ * nothing. */
+void kvl_drop(lua_State *L, kvl_state *state, int index);
+
 void kvl_free_tree(void *tree); /* a kvl_free */
 void kvl_free_text(void *data); /* a kvl_free, of the data of kv_bytes */
-size_t kvl_keep_tree(lua_State *L, kvl_state *state, kv_tree *tree);
 
 /* Pushes the bytes as a string. Takes them, also when it raises. */
 void kvl_push_bytes(lua_State *L, kvl_state *state, kv_bytes *bytes);
-
-/* Notes the userdata on top, which frees its object of the library in its
- * finalizer. While a Lua state is being closed, Lua runs no finalizer of a
- * userdata made then: that of the module's state, which is the last, runs
- * those. May raise for lack of memory. */
-void kvl_hold(lua_State *L);
 
 /* Takes more memory, with room for `extra` elements of `size` bytes; 0 when there
  * is none. For kvl_reserve(). */

@@ -62,14 +62,14 @@ static int store_origin(lua_State *L) {
   kv_error *error = NULL;
   kv_origin origin = {.size = sizeof origin};
   kv_store *store = kvl_check_store(L);
+  int is_hosts = kvl_is_hosts(L, 1);
   kvl_full_path(L, 2, &path);
   lua_newtable(L);
-  kvl_reserve_kept(L, state, 1);
   kv_status status =
       kv_store_origin(store, path.steps, path.count, &origin, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
   if (status == KV_ABSENT) return 0;
-  if (kvl_is_hosts(L, 1)) kv_bytes_free(&origin.file);
+  if (is_hosts) kv_bytes_free(&origin.file);
   if (origin.file.data) {
     kvl_push_bytes(L, state, &origin.file);
     lua_setfield(L, -2, "file");
@@ -133,35 +133,34 @@ static int store_string(lua_State *L) {
   return 1;
 }
 
-/* Whether the dictionary is within the limits of what kv.encode writes in the
- * format; else the error is on top. */
-static int may_encode(lua_State *L, const kvl_state *state, kv_format format,
-                      const kv_view *view) {
+static kvl_size size_of(const kv_tree *tree) {
   kvl_size size = {0, 0};
-  kvl_add_size(&size, view->node);
+  kv_view view;
+  if (kv_tree_view(tree, &view) == KV_OK) kvl_add_size(&size, view.node);
+  return size;
+}
+
+/* Raises unless what the store exports is within the limits of what kv.encode
+ * writes in the format. As text it may be many times as large as the store,
+ * whose own limits count what its file takes. */
+static void check_export(lua_State *L, const kvl_state *state,
+                         const kv_store *store, kv_format format) {
+  kv_tree *tree = NULL;
+  if (!state->is_bounded || format == KV_FORMAT_BINARY ||
+      kv_store_layer(store, KV_LAYER_APPLICATION, 0, &tree, NULL) != KV_OK)
+    return; /* exporting gives that error */
+  kvl_size size = size_of(tree);
+  int may_write = kvl_may_write(state, format, tree);
+  kv_tree_free(tree);
   if (size.nodes > state->max_nodes)
     kvl_push_too_large(L, state->max_nodes, "values and keys");
   else if (size.bytes > state->max_bytes)
     kvl_push_too_large(L, state->max_bytes, "bytes of strings and data");
+  else if (!may_write)
+    kvl_push_too_large(L, state->max_bytes, "bytes of text");
   else
-    return kvl_may_write(L, state, format, view);
-  return 0;
-}
-
-/* Whether what the store exports is within those limits. As text it may be many
- * times as large as the store, whose own limits count what its file takes. */
-static int may_export(lua_State *L, kvl_state *state, const kv_store *store,
-                      kv_format format) {
-  kv_tree *tree = NULL;
-  kv_view view;
-  if (!state->is_bounded || format == KV_FORMAT_BINARY ||
-      kv_store_layer(store, KV_LAYER_APPLICATION, 0, &tree, NULL) != KV_OK)
-    return 1; /* exporting gives that error */
-  size_t slot = kvl_keep_tree(L, state, tree);
-  int may =
-      kv_tree_view(tree, &view) != KV_OK || may_encode(L, state, format, &view);
-  kvl_drop(state, slot);
-  return may;
+    return;
+  lua_error(L);
 }
 
 /* store:export(options?): bytes */
@@ -174,7 +173,7 @@ static int store_export(lua_State *L) {
   kvl_check_options(L, 2, names);
   kv_format format = kvl_check_format(L, 2);
   kv_store *store = kvl_check_whole(L);
-  if (!may_export(L, state, store, format)) return lua_error(L);
+  check_export(L, state, store, format);
   kv_status status = kv_store_export(store, format, &bytes, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   kvl_push_bytes(L, state, &bytes);
@@ -319,16 +318,16 @@ static kvl_size size_of_common(const kv_view *view, const kv_view *other) {
   return sum;
 }
 
-/* Whether the script's defaults, with all that are registered, are within the
- * limits of one value in this state; else the error is on top. */
-static int may_register(lua_State *L, kvl_state *state, kv_store *store,
-                        const kv_tree *defaults) {
+/* The size of the script's defaults with all that are registered; nothing where
+ * registering them gives an error. */
+static kvl_size size_of_registered(const kv_store *store,
+                                   const kv_tree *defaults) {
   kv_tree *registered = NULL;
   kv_view old, new;
-  if (!state->is_bounded || kv_tree_view(defaults, &new) != KV_OK ||
+  if (kv_tree_view(defaults, &new) != KV_OK ||
       new.node->head != KV_NODE_DICTIONARY ||
       kv_store_layer(store, KV_LAYER_REGISTERED, 0, &registered, NULL) != KV_OK)
-    return 1; /* registering gives that error */
+    return (kvl_size){0, 0};
   kv_tree_view(registered, &old);
   kvl_size sum = {0, 0};
   kvl_add_size(&sum, old.node);
@@ -337,13 +336,7 @@ static int may_register(lua_State *L, kvl_state *state, kv_store *store,
   kv_tree_free(registered);
   sum.nodes -= less.nodes + 1; /* one root */
   sum.bytes -= less.bytes;
-  if (sum.nodes > state->max_nodes)
-    kvl_push_too_large(L, state->max_nodes, "registered values and keys");
-  else if (sum.bytes > state->max_bytes)
-    kvl_push_too_large(L, state->max_bytes, "bytes of registered defaults");
-  else
-    return 1;
-  return 0;
+  return sum;
 }
 
 /* store:register(defaults) */
@@ -359,15 +352,19 @@ static int store_register(lua_State *L) {
   kvl_settle(state, kvl_check_session(L), &everything, NULL);
   kv_tree *defaults = kvl_written_tree(L, state, NULL);
   if (!defaults) return lua_error(L);
-  size_t slot = kvl_keep_tree(L, state, defaults);
-  if (!may_register(L, state, store, defaults)) {
-    kvl_drop(state, slot);
-    return lua_error(L);
-  }
-  kv_status status = kv_store_register(store, defaults, &error);
-  kvl_drop(state, slot);
+  kvl_size size = {0, 0};
+  kv_status status = KV_OK;
+  if (state->is_bounded) size = size_of_registered(store, defaults);
+  int fits = size.nodes <= state->max_nodes && size.bytes <= state->max_bytes;
+  if (fits) status = kv_store_register(store, defaults, &error);
+  kv_tree_free(defaults);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
-  return 0;
+  if (fits) return 0;
+  if (size.nodes > state->max_nodes)
+    kvl_push_too_large(L, state->max_nodes, "registered values and keys");
+  else
+    kvl_push_too_large(L, state->max_bytes, "bytes of registered defaults");
+  return lua_error(L);
 }
 
 void kvl_open_bulk(lua_State *L) {

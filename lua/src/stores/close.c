@@ -6,11 +6,9 @@
 static kv_status close_handle(lua_State *L, kv_error **error) {
   kvl_handle *handle = kvl_check_any_handle(L);
   if (handle->owns_session) handle = handle->session;
-  kv_store *store = handle->store;
-  if (!store) return KV_OK;
-  kv_status status = kv_store_close(store, error);
-  handle->store = NULL;
-  kv_store_free(store);
+  if (!handle->store) return KV_OK;
+  kv_status status = kv_store_close(handle->store, error);
+  kvl_free_store(handle);
   kvl_end_watches(L);
   return status;
 }
@@ -59,9 +57,8 @@ static int store_with(lua_State *L) {
 static int store_gc(lua_State *L) {
   kvl_handle *handle = kvl_check_any_handle(L);
   kv_transaction_rollback(handle->transaction);
-  kv_store_free(handle->store);
   handle->transaction = NULL;
-  handle->store = NULL;
+  kvl_free_store(handle);
   return 0;
 }
 

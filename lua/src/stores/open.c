@@ -96,12 +96,11 @@ static int check_layers(lua_State *L, const kvl_state *state, int index,
 typedef kv_status (*Opener)(kv_str, const kv_store_options *, kv_store **,
                             kv_error **);
 
-/* The dictionary at `index`, kept until the next Lua call; NULL for nil. */
-static kv_tree *option_tree(lua_State *L, kvl_state *state, int index,
-                            size_t *slot) {
+/* The dictionary at `index`, in a box on top; NULL for nil. */
+static kv_tree *option_tree(lua_State *L, kvl_state *state, int index) {
   if (lua_isnil(L, index)) return NULL;
   kv_tree *tree = kvl_to_tree(L, state, index, NULL);
-  *slot = kvl_keep_more(L, state, tree, kvl_free_tree);
+  kvl_keep(L, state, tree, kvl_free_tree);
   return tree;
 }
 
@@ -132,8 +131,8 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
   kv_store_options options;
   kv_error *error = NULL;
   kv_tree *defaults = NULL, *arguments = NULL;
+  kv_store *store = NULL;
   const kv_type *published = NULL;
-  size_t defaults_slot = 0, arguments_slot = 0;
   kv_str name;
   memset(&options, 0, sizeof options);
   if (kvl_is_forbidden(L, state, forbidden)) return 2;
@@ -147,7 +146,7 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     lower(&options.max_bytes, state->quota);
     lower(&options.max_nodes, state->max_nodes);
   }
-  kv_store **store = kvl_new_store(L);
+  kvl_handle *handle = kvl_new_store(L);
   if (lua_istable(L, 2)) {
     lua_getfield(L, 2, "context");
     kvl_set_context(L, 3);
@@ -163,20 +162,21 @@ static int open_with(lua_State *L, Opener opener, uint32_t forbidden) {
     lua_getfield(L, 2, "arguments");
     lua_getfield(L, 2, "defaults");
     int top = lua_gettop(L);
+    defaults = option_tree(L, state, top);
+    arguments = option_tree(L, state, top - 1);
     /* After the last Lua call: a metamethod may do anything. */
     int converts = 0;
     options.schema =
         published ? published
                   : kvl_check_type_in(L, state, schema, scope, &converts);
     if (converts) kvl_set_schema(L, 3, schema);
-    defaults = option_tree(L, state, top, &defaults_slot);
-    arguments = option_tree(L, state, top - 1, &arguments_slot);
   }
   options.defaults = defaults;
   options.arguments = arguments;
-  kv_status status = opener(name, &options, store, &error);
-  if (arguments) kvl_drop(state, arguments_slot);
-  if (defaults) kvl_drop(state, defaults_slot);
+  kv_status status = opener(name, &options, &store, &error);
+  if (store) kvl_set_store(handle, store);
+  if (arguments) kvl_drop(L, state, -1);
+  if (defaults) kvl_drop(L, state, -1);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   lua_settop(L, 3);
   return 1;

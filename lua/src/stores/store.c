@@ -296,14 +296,14 @@ static int store_keys(lua_State *L) {
   kvl_full_path(L, 2, &path);
   kv_status status = get_keys(L, session, &path, &tree, &error);
   if (status < 0) return kvl_raise(L, state, status, error);
-  size_t slot = kvl_keep_tree(L, state, tree);
+  kvl_keep(L, state, tree, kvl_free_tree);
   kv_cursor keys = kv_tree_root(tree);
   for (lua_Integer i = 1; kv_cursor_next(&keys, &at, &key) == KV_OK; i++) {
     kv_cursor_string(&key, &text);
     lua_pushlstring(L, text.data, text.length);
     lua_rawseti(L, 2, i);
   }
-  kvl_drop(state, slot);
+  kvl_drop(L, state, -1);
   return 1;
 }
 

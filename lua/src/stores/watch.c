@@ -21,6 +21,7 @@
 enum { FUNCTION = 1, STORE = 2, STEPS = 3 };
 
 typedef struct Watch {
+  kvl_owned *owned; /* of the watch itself, while it is open */
   int is_open;
   int is_subtree;   /* whether paths are told, as tables */
   int was_called;   /* whether its function failed last */
@@ -32,17 +33,35 @@ static const char watches_key; /* of the registry: the set of live watches */
 
 /* ---- Watches */
 
-static Watch *new_watch(lua_State *L, kvl_state *state) {
+/* Pushes a watch that is to be opened, for the function at `function`. */
+static Watch *new_watch(lua_State *L, kvl_state *state, int function) {
   Watch *watch = lua_newuserdatauv(L, sizeof *watch, 3);
   memset(watch, 0, sizeof *watch);
   watch->queue.state = state;
   luaL_setmetatable(L, WATCH_NAME);
-  kvl_hold(L);
+  watch->owned = kvl_own(L, state);
+  lua_pushvalue(L, function);
+  lua_setiuservalue(L, -2, FUNCTION);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, STORE);
   return watch;
 }
 
 static void push_watches(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &watches_key);
+}
+
+/* Puts the watch at `index` into the set of live watches, which keeps it, or
+ * takes it out. */
+static void list_watch(lua_State *L, int index, int is_live) {
+  push_watches(L);
+  lua_pushvalue(L, index);
+  if (is_live)
+    lua_pushboolean(L, 1);
+  else
+    lua_pushnil(L);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
 }
 
 /* Whether one of the live watches, which are listed in the set on top, is on the
@@ -67,14 +86,19 @@ static void leave_descriptor(lua_State *L, const kvl_state *state, int index) {
     epoll_ctl(state->epoll, EPOLL_CTL_DEL, descriptor, NULL);
 }
 
-/* Nothing more is told; the notes that wait are dropped. */
-static void end_watch(Watch *watch) {
-  if (watch->is_open) watch->queue.state->watches--;
+static void close_watch(void *object) {
+  Watch *watch = object;
+  watch->queue.state->watches--;
   watch->is_open = 0;
   kvl_leave_source(&watch->queue);
   kv_watch_cancel(watch->events);
   watch->events = NULL;
   kvl_free_notes(&watch->queue);
+}
+
+/* Nothing more is told; the notes that wait are dropped. */
+static void end_watch(Watch *watch) {
+  kvl_release(watch->queue.state, &watch->owned);
 }
 
 /* watch:cancel() */
@@ -83,10 +107,8 @@ static int watch_cancel(lua_State *L) {
   end_watch(watch);
   lua_getiuservalue(L, 1, STORE);
   int store = lua_gettop(L);
+  list_watch(L, 1, 0);
   push_watches(L);
-  lua_pushvalue(L, 1);
-  lua_pushnil(L);
-  lua_rawset(L, -3);
   leave_descriptor(L, watch->queue.state, store);
   return 0;
 }
@@ -151,20 +173,24 @@ static void check_number(lua_State *L, const kvl_state *state) {
   lua_error(L);
 }
 
-/* Keeps the watch on top, its function and its store. */
-static int finish_watch(lua_State *L, kvl_state *state, kv_store *store,
-                        int function) {
-  lua_pushvalue(L, function);
-  lua_setiuservalue(L, -2, FUNCTION);
-  lua_pushvalue(L, 1);
-  lua_setiuservalue(L, -2, STORE);
-  push_watches(L);
-  lua_pushvalue(L, -2);
-  lua_pushboolean(L, 1);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
-  join_descriptor(state, store);
-  return 1;
+/* Opens the watch on top, which is in the set of watches, unless it could not be
+ * joined to the store: then raises the error. */
+static int finish_watch(lua_State *L, kv_store *store, kv_status status,
+                        kv_error *error) {
+  Watch *watch = lua_touserdata(L, -1);
+  kvl_state *state = watch->queue.state;
+  if (status == KV_OK) {
+    watch->owned->object = watch;
+    watch->owned->free_object = close_watch;
+    watch->is_open = 1;
+    state->watches++;
+    join_descriptor(state, store);
+    return 1;
+  }
+  list_watch(L, lua_gettop(L), 0);
+  if (!store) kvl_refuse_handle(L); /* a finalizer has closed it */
+  if (!error) return luaL_error(L, "not enough memory");
+  return kvl_raise(L, state, status, error);
 }
 
 /* Replaces the path at `index` by a table of its own steps, which no script
@@ -209,7 +235,7 @@ static int store_watch(lua_State *L) {
   lua_settop(L, 4);
   int is_subtree = asks_for_subtree(L, 4);
   own_path(L, 2);
-  Watch *watch = new_watch(L, state);
+  Watch *watch = new_watch(L, state, 3);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, STEPS);
   kvl_full_path(L, 2, &path);
@@ -217,15 +243,13 @@ static int store_watch(lua_State *L) {
   watch->is_subtree = is_subtree;
   watch->queue.levels = is_subtree ? KVL_STEPS : path.count == path.root;
   watch->queue.depth = path.count;
-  kv_store *store = kvl_check_store(L);
-  kv_status status =
-      kvl_join_source(state, store, &path, &watch->queue, &error);
-  if (status != KV_OK && !error) return luaL_error(L, "not enough memory");
-  if (status != KV_OK) return kvl_raise(L, state, status, error);
-  watch->is_open = 1;
-  state->watches++;
-  if (kvl_shares_source(&watch->queue)) show_rest(state, 1);
-  return finish_watch(L, state, store, 3);
+  list_watch(L, lua_gettop(L), 1);
+  kv_store *store = kvl_store_at(L, 1);
+  kv_status status = KV_CLOSED;
+  if (store)
+    status = kvl_join_source(state, store, &path, &watch->queue, &error);
+  if (status == KV_OK && kvl_shares_source(&watch->queue)) show_rest(state, 1);
+  return finish_watch(L, store, status, error);
 }
 
 /* store:events(function(kind, message) end) */
@@ -234,15 +258,15 @@ static int store_events(lua_State *L) {
   kv_error *error = NULL;
   kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  Watch *watch = new_watch(L, state);
+  Watch *watch = new_watch(L, state, 2);
   check_number(L, state);
-  kv_store *store = kvl_check_whole(L);
-  kv_status status = kv_store_watch_events(store, kvl_note_event, &watch->queue,
-                                           &watch->events, &error);
-  if (status != KV_OK) return kvl_raise(L, state, status, error);
-  watch->is_open = 1;
-  state->watches++;
-  return finish_watch(L, state, store, 2);
+  list_watch(L, lua_gettop(L), 1);
+  kv_store *store = kvl_store_at(L, 1);
+  kv_status status = KV_CLOSED;
+  if (store)
+    status = kv_store_watch_events(store, kvl_note_event, &watch->queue,
+                                   &watch->events, &error);
+  return finish_watch(L, store, status, error);
 }
 
 /* ---- Telling */
@@ -454,12 +478,11 @@ static void push_event(lua_State *L, const kvl_note *note, int store) {
     lua_pushlstring(L, note->text ? note->text : "", note->length);
 }
 
-/* tell(watch): calls the function with the watch's first note */
+/* tell(watch, note): calls the function with the note */
 static int tell(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
   Watch *watch = lua_touserdata(L, 1);
-  kvl_note *note = kvl_take_note(L, &watch->queue);
-  if (!note) return 0;
+  kvl_note *note = lua_touserdata(L, 2);
   lua_getiuservalue(L, 1, STORE);
   int store = lua_gettop(L);
   lua_getiuservalue(L, 1, FUNCTION);
@@ -513,10 +536,17 @@ static lua_Integer tell_all(lua_State *L, int index, int error,
        left > 0 && watch->is_open && kvl_waiting(&watch->queue) > 0 &&
        !has_told_enough(watch->queue.state);
        left--) {
+    kvl_note note;
     kvl_push_function(L, tell);
     lua_pushvalue(L, index);
+    lua_pushlightuserdata(L, &note);
+    if (!kvl_take_note(&watch->queue, &note)) { /* a finalizer has pumped */
+      lua_pop(L, 3);
+      break;
+    }
     calls++;
-    int outcome = lua_pcall(L, 1, 0, 0);
+    int outcome = lua_pcall(L, 2, 0, 0);
+    kvl_clear_note(&note);
     if (outcome == LUA_OK) continue;
     if (outcome == LUA_ERRMEM && lua_isnil(L, error)) *is_memory = 1;
     if (lua_isnil(L, -1)) { /* an error all the same */
@@ -750,7 +780,6 @@ void kvl_open_watch(lua_State *L) {
   kvl_new_class(L, WATCH_NAME, methods);
   kvl_name_methods(L, "a watch");
   lua_pop(L, 1);
-  kvl_open_watch_queue(L);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &watches_key);
   kvl_set_functions(L, functions);

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOTE_NAME "kvcodable.note"
-
 /* ---- Pairs and notes */
 
 kvl_pair *kvl_use_pair(kvl_pair *pair) {
@@ -372,25 +370,10 @@ void kvl_note_event(void *context, kv_event event, kv_str message) {
 
 /* ---- Telling */
 
-static int note_gc(lua_State *L) {
-  kvl_clear_note(luaL_checkudata(L, 1, NOTE_NAME));
-  return 0;
-}
-
-kvl_note *kvl_take_note(lua_State *L, kvl_watch_queue *queue) {
-  kvl_note *taken = lua_newuserdatauv(L, sizeof *taken, 0);
-  memset(taken, 0, sizeof *taken);
-  luaL_setmetatable(L, NOTE_NAME);
-  kvl_hold(L);
-  if (kvl_waiting(queue) == 0) return NULL;
-  *taken = ((kvl_note *)queue->notes.data)[queue->first++];
-  discount(queue, taken);
+int kvl_take_note(kvl_watch_queue *queue, kvl_note *note) {
+  if (kvl_waiting(queue) == 0) return 0;
+  *note = ((kvl_note *)queue->notes.data)[queue->first++];
+  discount(queue, note);
   if (kvl_waiting(queue) == 0) kvl_free_notes(queue);
-  return taken;
-}
-
-void kvl_open_watch_queue(lua_State *L) {
-  static const luaL_Reg methods[] = {{"__gc", note_gc}, {NULL, NULL}};
-  kvl_new_class(L, NOTE_NAME, methods);
-  lua_pop(L, 1);
+  return 1;
 }

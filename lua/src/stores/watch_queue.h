@@ -88,9 +88,9 @@ void kvl_note_change(kvl_watch_queue *queue, kvl_change *change);
 /* The handler for kv_store_watch_events; the context is a kvl_watch_queue. */
 void kvl_note_event(void *context, kv_event event, kv_str message);
 
-/* Takes the oldest note into a userdata on top, which owns it: the watch's
- * function may pump, and change the queue. NULL where there is none. */
-kvl_note *kvl_take_note(lua_State *L, kvl_watch_queue *queue);
+/* Takes the oldest note out of the queue, which a watch's function may change;
+ * 0 where there is none. */
+int kvl_take_note(kvl_watch_queue *queue, kvl_note *note);
 
 /* Frees the parts of the note. */
 void kvl_clear_note(kvl_note *note);
@@ -101,8 +101,5 @@ void kvl_leave_pair(void *pair);
 
 /* Frees all notes. */
 void kvl_free_notes(kvl_watch_queue *queue);
-
-/* Makes the class of notes. */
-void kvl_open_watch_queue(lua_State *L);
 
 #endif

@@ -179,20 +179,12 @@ static kv_tree *to_stored(lua_State *L, kvl_state *state, int value,
   return kvl_try_tree(L, state, lua_gettop(L), NULL);
 }
 
-int kvl_may_write(lua_State *L, const kvl_state *state, kv_format format,
-                  const kv_view *view) {
-  if (!state->is_bounded || format == KV_FORMAT_BINARY ||
-      kvl_text_size(view, format) <= state->max_bytes)
-    return 1;
-  kvl_push_too_large(L, state->max_bytes, "bytes of text");
-  return 0;
-}
-
-static int may_write_tree(lua_State *L, const kvl_state *state,
-                          kv_format format, const kv_tree *tree) {
+int kvl_may_write(const kvl_state *state, kv_format format,
+                  const kv_tree *tree) {
   kv_view view;
-  return kv_tree_view(tree, &view) != KV_OK ||
-         kvl_may_write(L, state, format, &view);
+  return !state->is_bounded || format == KV_FORMAT_BINARY ||
+         kv_tree_view(tree, &view) != KV_OK ||
+         kvl_text_size(&view, format) <= state->max_bytes;
 }
 
 /* Replaces the tree by the one to store, where there is a type. */
@@ -218,11 +210,12 @@ static int encode(lua_State *L) {
   if (!tree) return kvl_return_failure(L);
   kv_status status = encode_tree(type, &tree, &error);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
-  size_t slot = kvl_keep_tree(L, state, tree);
-  int may_write = may_write_tree(L, state, format, tree);
-  if (may_write) status = kv_encode(tree, format, NULL, &bytes, &error);
-  kvl_drop(state, slot);
-  if (!may_write) return kvl_return_failure(L);
+  if (!kvl_may_write(state, format, tree)) {
+    kv_tree_free(tree);
+    return too_large(L, state->max_bytes, "bytes of text");
+  }
+  status = kv_encode(tree, format, NULL, &bytes, &error);
+  kv_tree_free(tree);
   if (status != KV_OK) return kvl_return_error(L, state, status, error);
   kvl_push_bytes(L, state, &bytes);
   return 1;

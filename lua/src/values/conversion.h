@@ -91,10 +91,10 @@ void kvl_settle(kvl_state *state, const kvl_handle *session,
 int kvl_may_decode(lua_State *L, kvl_state *state, kv_str bytes,
                    const kv_decode_options *given);
 
-/* Whether a value may be written in the format within this state's limits: text
- * is escaped and indented. Else the error is on top. */
-int kvl_may_write(lua_State *L, const kvl_state *state, kv_format format,
-                  const kv_view *view);
+/* Whether the text of a tree in the format is within this state's limits of
+ * bytes: text is escaped and indented. Raises nothing. */
+int kvl_may_write(const kvl_state *state, kv_format format,
+                  const kv_tree *tree);
 
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_push_tree(lua_State *L, kvl_state *state, kv_tree *tree);

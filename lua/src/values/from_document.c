@@ -107,9 +107,9 @@ void kvl_push_view(lua_State *L, kvl_state *state, const kv_view *view,
     default:
       break;
   }
-  size_t slot = kvl_keep(L, state, owner, free_owner);
+  kvl_keep(L, state, owner, free_owner);
   push_value(&build, view->node);
-  kvl_drop(state, slot);
+  kvl_drop(L, state, -2);
 }
 
 void kvl_push_tree(lua_State *L, kvl_state *state, kv_tree *tree) {

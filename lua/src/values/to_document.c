@@ -414,10 +414,10 @@ static void push_renamed_failure(const Walk *walk, int renaming) {
   kv_step path[KVL_STEPS];
   kv_step *old = kvl_copy_steps(steps->data, count);
   if (!old) luaL_error(L, "not enough memory");
-  size_t slot = kvl_keep_more(L, walk->state, old, free);
+  kvl_keep(L, walk->state, old, free);
   luaL_checkstack(L, 8, NULL);
   kvl_push_steps(L, old, count);
-  kvl_drop(walk->state, slot);
+  kvl_drop(L, walk->state, -2);
   count = kvl_renamed_steps(L, renaming, path);
   kvl_push_failure(L, walk->status, path, count, walk->message, walk->found);
 }

@@ -11,6 +11,7 @@
 typedef struct Compiled {
   const void *mark; /* of the Lua state's module, which no other userdata has */
   kv_type *type;
+  kvl_owned *owned;    /* of the type */
   uint64_t generation; /* of the registry, as it was then */
   int converts;        /* whether a converter is in it */
   kvl_size size;       /* of its description */
@@ -28,19 +29,27 @@ static int type_gc(lua_State *L) {
   state->types.bytes -= compiled->size.bytes;
   compiled->size = (kvl_size){0, 0};
   compiled->mark = NULL;
-  kv_type_free(compiled->type);
   compiled->type = NULL;
+  kvl_release(state, &compiled->owned);
   return 0;
 }
 
 /* Pushes a userdata for a type. */
-static Compiled *new_type(lua_State *L, const kvl_state *state) {
+static Compiled *new_type(lua_State *L, kvl_state *state) {
   Compiled *compiled = lua_newuserdatauv(L, sizeof *compiled, 0);
   memset(compiled, 0, sizeof *compiled);
   luaL_setmetatable(L, TYPE_NAME);
   compiled->mark = state->type_meta;
-  kvl_hold(L);
+  compiled->owned = kvl_own(L, state);
   return compiled;
+}
+
+static void free_type(void *type) { kv_type_free((kv_type *)type); }
+
+/* Has the userdata own its type, which was made. */
+static void own_type(Compiled *compiled) {
+  compiled->owned->object = compiled->type;
+  compiled->owned->free_object = free_type;
 }
 
 /* ---- The budget of a state's types
@@ -126,6 +135,7 @@ static int describe(lua_State *L) {
   state->types.bytes += size.bytes;
   status = kv_registry_describe(state->registry, tree, &compiled->type, &error);
   kv_tree_free(tree);
+  own_type(compiled);
   if (status == KV_OK) return 1;
   return kvl_raise_renamed(L, state, status, error, 2);
 }
@@ -136,8 +146,10 @@ static int expression(lua_State *L) {
   kv_error *error = NULL;
   kv_str text;
   text.data = luaL_checklstring(L, 1, &text.length);
-  kv_type **type = &new_type(L, state)->type;
-  kv_status status = kv_registry_type(state->registry, text, type, &error);
+  Compiled *compiled = new_type(L, state);
+  kv_status status =
+      kv_registry_type(state->registry, text, &compiled->type, &error);
+  own_type(compiled);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   return 1;
 }
@@ -207,6 +219,7 @@ kv_status kvl_push_published(lua_State *L, kv_str name, const kv_type **found,
                              kv_error **error) {
   Compiled *compiled = new_type(L, kvl_state_of(L));
   kv_status status = kv_type_published(name, &compiled->type, error);
+  own_type(compiled);
   *found = compiled->type;
   return status;
 }
