@@ -98,8 +98,7 @@ kvl_state *kvl_find_state(lua_State *L);
 /* Pushes a function that has the state as upvalue 1. */
 void kvl_push_function(lua_State *L, lua_CFunction function);
 
-#define KVL_POLICIES \
-  (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY)
+#define KVL_POLICIES (KV_LUA_NO_STORES | KV_LUA_NO_FILES | KV_LUA_READ_ONLY)
 
 /* ---- Owning: what frees objects of the library
  *

@@ -28,11 +28,13 @@ static void check_options(lua_State *L, int index, kv_store_options *options) {
   static const char *const durabilities[] = {"coalesced", "immediate", "manual",
                                              NULL};
   static const char *const names[] = {
-      "defaults",  "format",      "durability",    "synchronous",
-      "engine",    "timeout",     "read_only",     "global_domain",
-      "arguments", "suites",      "context",       "managed_file",
-      "types",     "schema",      "on_corruption", "max_bytes",
-      "max_nodes", "settle_time", NULL};
+      "defaults",    "format",        "durability",
+      "synchronous", "engine",        "timeout",
+      "read_only",   "global_domain", "arguments",
+      "suites",      "context",       "managed_file",
+      "types",       "schema",        "on_corruption",
+      "max_bytes",   "max_nodes",     "settle_time",
+      NULL};
   options->size = sizeof *options;
   if (lua_isnoneornil(L, index)) return;
   kvl_check_options(L, index, names);
