@@ -17,6 +17,7 @@ help:
 	@echo "make test-places    the module in nginx and Neovim, and completion in zsh and fish"
 	@echo "make test-packages  Debian packages, Swift packages and the rock, as other people use them"
 	@echo "make test-page      the settings page in Chromium"
+	@echo "make test-fleet     the package Fleet, on a real PostgreSQL server"
 	@echo "make lib       build/libkvcodable.so, and build/lua/VERSION/kvcodable.so for each Lua"
 	@echo "make install   what make lib built: PREFIX=$(PREFIX) DESTDIR="
 	@echo "make tool      build/kvdefaults, the command line, with its completion"
@@ -49,9 +50,9 @@ lib: library
 	@$(MAKE) -s --no-print-directory -j2 modules
 	@touch build/compiled
 
-.PHONY: help tool install-tool page install-page lib library modules demo quick test test-page test-places test-packages install dist check bench \
-  fuzz stress docs clean setup-lib setup-dist setup-quick setup-test setup-places setup-packages \
-  setup-page
+.PHONY: help tool install-tool page install-page lib library modules demo quick test test-page test-fleet test-places \
+  test-packages install dist check bench fuzz stress docs clean setup-lib setup-dist setup-quick setup-test setup-places \
+  setup-packages setup-page setup-fleet
 
 # What each command needs of the system. nginx's Lua module needs OpenResty's LuaJIT,
 # which takes the place of luajit; the tests run with either.
@@ -63,6 +64,7 @@ TEST_NEEDS := $(QUICK_NEEDS) lua-check sqlite3 valgrind cmake man-db lua5.1 libl
 PLACES_NEEDS := luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh fish
 PACKAGES_NEEDS := $(DIST_NEEDS) luarocks mmdebstrap zsh
 PAGE_NEEDS := chromium chromium-driver
+FLEET_NEEDS := libpq5 postgresql pgbouncer openssl
 
 setup-lib:
 	@tools/require.sh $(LIB_NEEDS)
@@ -86,6 +88,9 @@ setup-packages:
 
 setup-page:
 	@tools/require.sh $(LIB_NEEDS) $(PAGE_NEEDS)
+
+setup-fleet:
+	@tools/require.sh $(FLEET_NEEDS)
 
 build/c++:
 	@mkdir -p $@
@@ -208,6 +213,11 @@ test-packages: setup-packages lib tool
 
 test-page: setup-page tool page
 	python3 Page/Tests/page.py
+
+# The package Fleet: it needs nothing of this one.
+test-fleet: setup-fleet
+	$(SWIFT) build --package-path Fleet --scratch-path .build-fleet 2>&1 | tools/quiet.sh
+	python3 Fleet/Tests/run.py
 
 check: setup-test lib
 	@tools/require.sh clang-format
