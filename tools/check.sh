@@ -17,7 +17,7 @@ step() {
 }
 
 swift_format() {
-  swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Tool Page Configuration
+  swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Tool Page Fleet Configuration
 }
 
 c_format() {
@@ -25,7 +25,7 @@ c_format() {
     echo "clang-format is not installed: C formatting not checked"
     return 0
   fi
-  clang-format --dry-run -Werror include/*.h include/*.hpp include/*.c Sources/C*/*.c Sources/C*/include/*.h lua/src/*.c lua/src/*/*.[ch] \
+  clang-format --dry-run -Werror include/*.h include/*.hpp include/*.c {,Fleet/}Sources/C*/*.c {,Fleet/}Sources/C*/include/*.h lua/src/*.c lua/src/*/*.[ch] \
     lua/src/{module,state,steps,handle,errors,classes,options,compat}.h lua/examples/hosts/*.{c,cpp} Tests/Support/*.c Tests/C/*.h Tests/C/*/*.[ch] Tests/C/*/*.cpp \
     Tests/{Fuzz,Packages/c}/*.c Tests/Stress/*.h Benchmarks/{c,lua}/*.c
 }

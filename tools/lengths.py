@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("Benchmarks", "Configuration", "Page", "Sources", "Tests", "Tool", "include", "lua", "tools")
+FOLDERS = ("Benchmarks", "Configuration", "Fleet", "Page", "Sources", "Tests", "Tool", "include", "lua", "tools")
 MOST = 60
 C = re.compile(r"(?! *(?:#|//|typedef|struct|class|enum|namespace|return|if|for|while|switch|else|do)\b)( *)\w[^;=]*\(.*")
 STARTS = {".swift": re.compile(r"( *)(?:[\w@.]+(?:\(.*?\))? )*(?:func|init|deinit|subscript|var|get|set)\b.*"),

@@ -90,4 +90,4 @@ def bombs(fleet):
     start = time.monotonic()
     found = fleet.server.sql(f"SELECT kv_json('\\x{data.hex()}') IS NULL")
     spent = time.monotonic() - start
-    check(found == "t" and spent < 15, f"is NULL after {spent:.1f} s", found)
+    check(found == "t" and spent < 60, f"is NULL after {spent:.1f} s, and ends", found)

@@ -303,7 +303,7 @@ def annotations(folder):
 
 def is_there(word):
     """A file that a command names, as far as it names one of ours."""
-    return not re.match(r"(Tests|tools|Benchmarks|Page|Sources|lua|docs|include)/\S", word) or any(ROOT.glob(word))
+    return not re.match(r"(Tests|tools|Benchmarks|Page|Fleet|Sources|lua|docs|include)/\S", word) or any(ROOT.glob(word))
 
 
 def command(line):

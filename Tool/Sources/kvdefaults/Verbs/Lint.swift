@@ -218,11 +218,11 @@ struct Check {
     }
 
     private func ownFault(of list: PropertyList, _ type: CodableType, at path: PropertyListPath) -> Fault? {
-        do {
+        do throws(TypeError) {
             _ = try type.read(list, at: path)
             return nil
         } catch {
-            return Fault(path: (error as? TypeError)?.path ?? path, message: words(of: error, self.type))
+            return Fault(path: error.path, message: words(of: error, self.type))
         }
     }
 
