@@ -151,9 +151,6 @@ install-page:
 	@[ -e build/kvdefaults-page ] || { echo "Nothing is built yet: run make page first"; exit 1; }
 	install -D -m 755 build/kvdefaults-page $(DESTDIR)$(PREFIX)/libexec/kvdefaults-page
 
-lua/src/chunks.h: $(wildcard lua/embedded/*.lua) tools/embed.py
-	python3 tools/embed.py $@
-
 # ---- The Lua module, for each Lua whose headers are installed
 #
 # LuaJIT has the interface of 5.1, and its folder: one module serves both, built
@@ -175,7 +172,7 @@ BUILT = build
 modules: $(LUA_VERSIONS:%=$(BUILT)/lua/%/kvcodable.so)
 
 # 5.4's has names without a version, for hosts and for package.cpath.
-$(BUILT)/lua/%/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h lua/src/*/*.h) lua/src/chunks.h $(wildcard include/*.h)
+$(BUILT)/lua/%/kvcodable.so: $(LUA_SOURCES) $(wildcard lua/src/*.h lua/src/*/*.h lua/embedded/*.lua include/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_STRICT) $(LUA_FLAGS) \
 	  $(or $(LUA_CFLAGS_$*),$$(pkg-config --cflags $(LUA_PACKAGE_$*))) -shared -o $@ $(LUA_SOURCES) \

@@ -21,7 +21,6 @@ module() {
 }
 
 mkdir -p $target
-python3 tools/embed.py lua/src/chunks.h
 nice swift build -c release --product kvcodable --scratch-path .build-asan -Xswiftc -sanitize=address \
   -Xswiftc -use-ld=lld -Xlinker -soname -Xlinker libkvcodable.so.1
 cp .build-asan/release/libkvcodable.so $target/libkvcodable.so

@@ -71,8 +71,7 @@ static inline int kvl_is_whole(double real) {
 #define lua_absindex(L, index)                           \
   ((index) > 0 || (index) <= LUA_REGISTRYINDEX ? (index) \
                                                : lua_gettop(L) + (index) + 1)
-#define luaL_loadbufferx(L, text, length, name, mode) \
-  luaL_loadbuffer(L, text, length, name)
+#define lua_load(L, reader, data, name, mode) lua_load(L, reader, data, name)
 #define luaL_setmetatable(L, name) \
   (luaL_getmetatable(L, name), (void)lua_setmetatable(L, -2))
 

@@ -1,7 +1,7 @@
 /* module.c: opens the module. */
 #include "module.h"
 
-#include "chunks.h"
+#include "embedded.h"
 #include "stores/store.h"
 #include "stores/watch.h"
 
@@ -83,13 +83,22 @@ static void push_globals(lua_State *L) {
 #endif
 }
 
+/* Gives the next text of a chunk. */
+static const char *read_text(lua_State *L, void *data, size_t *length) {
+  const Text **next = data, *text = (*next)++;
+  (void)L;
+  *length = 0;
+  if (text->begin)
+    *length =
+        text->end ? (size_t)(text->end - text->begin) : strlen(text->begin);
+  return text->begin;
+}
+
 /* Calls a chunk of embedded Lua with the values above `base`, of which the
- * first is the table of its globals. It makes locals of them: before 5.2 a
- * script can reach the globals of each function of Lua that it gets. */
-static int run_chunk(lua_State *L, const unsigned char *text, size_t length,
-                     const char *name, int base) {
-  if (luaL_loadbufferx(L, (const char *)text, length, name, "t") != LUA_OK)
-    return lua_error(L);
+ * first is the table of its globals. */
+static int run_chunk(lua_State *L, const Text *chunk, const char *name,
+                     int base) {
+  if (lua_load(L, read_text, &chunk, name, "t") != LUA_OK) return lua_error(L);
   lua_newtable(L);
   kvl_set_globals(L);
   lua_insert(L, base + 1);
@@ -102,7 +111,7 @@ static int run_chunk(lua_State *L, const unsigned char *text, size_t length,
 static int run_types(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
-  return run_chunk(L, types_chunk, sizeof types_chunk, "=kvcodable.types", 0);
+  return run_chunk(L, types_chunk, "=kvcodable.types", 0);
 }
 
 /* Makes the module's table; upvalue 1 is the state. */
@@ -129,7 +138,7 @@ static int make_module(lua_State *L) {
   lua_pushcclosure(L, run_types, 1);
   lua_setfield(L, -3, "run_types");
   lua_insert(L, 1);
-  return run_chunk(L, sugar_chunk, sizeof sugar_chunk, "=kvcodable.sugar", 0);
+  return run_chunk(L, sugar_chunk, "=kvcodable.sugar", 0);
 }
 
 /* Pushes the module's table, or another value where there is none. */

@@ -37,7 +37,7 @@
  *   module.c           opens the module
  *   host.c             the functions of programs that embed Lua
  *
- * and in Lua, embedded as chunks.h: one file that runs at each `require`, and
+ * and in Lua, embedded by embedded.h: one file that runs at each `require`, and
  * those that run, in this order, when a script first needs one of them:
  *
  *   sugar.lua         built-in types, tags, loops over stores
