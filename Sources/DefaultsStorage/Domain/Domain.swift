@@ -17,15 +17,14 @@ public enum DefaultsDurability: Int, Sendable, Hashable, CaseIterable {
     case immediate
 }
 
-/// The part of a store that the handles on one file share in a process: the stored document, the changes over it, and
-/// the right to write them.
+/// What the handles on one file share in a process: the stored document, the changes over it, and the right to write.
 ///
-/// A value is looked for in `delta` (changes since the last flush), `committing` (changes that are being written),
-/// `committed` (changes that are written, but not part of the document yet) and `base`. All four are guarded by `lock`,
-/// which is never held across a system call; engine and transaction by `writerLock`, taken before `lock`. A committing
-/// or committed delta is not changed any more but under both. `@unchecked Sendable` rests on these rules.
+/// A get looks in `delta` (changes since the last flush), `committing` (changes that are being written), `committed`
+/// (written changes that are not yet part of the document) and `base`, in this order. `lock` guards all four and is never
+/// held across a system call. `writerLock` guards the engine and the transaction, and is taken before `lock`. A committing
+/// or committed delta changes only under both locks. `@unchecked Sendable` rests on these rules.
 final class Domain: @unchecked Sendable {
-    /// Changed in a child process alone, while that is being made.
+    /// Replaced only in a child process, during the fork.
     private(set) var engine: any StorageEngine
     let file: String?
     let lock = Lock()
@@ -39,30 +38,30 @@ final class Domain: @unchecked Sendable {
     var generation: UInt64 = 1
     var handles = HandleCounts()
     var isScheduled = false
-    /// Whether the last commit is visible, and may not be on the disk (``StorageEngine/debt``).
+    /// True if the last commit is visible but may not be on the disk (``StorageEngine/debt``).
     var owesWriting = false
-    /// Whether it is not known if the last commit has happened. Its changes, but for a transaction's, are `committing`.
+    /// True while the outcome of the last commit is unknown. Its changes, without a transaction's, are `committing`.
     var isInDoubt = false
     var synchronization = DefaultsSynchronization.normal
     // See Domain+Size.
     var stored = FileSize()
     var committingGrowth = FileSize()
     var growth = FileSize()
-    /// The format of a single value's row; nil where all of them are one file.
+    /// The format of a value's row; nil if all values are one file.
     let rowFormat: PropertyListFormat?
     var recovers: Bool
-    /// The longest of all handles.
+    /// The longest settle time of all handles.
     var settleTime: Duration
-    /// The widest limits of all handles: no handle keeps a value set by another from being written.
+    /// The widest limits of all handles: what one handle may set, every handle can write.
     private(set) var limits: StoreLimits
-    /// The error of the last look at the file, where that could not be read; it was told as an event.
+    /// The error of the last look at the file, if it could not be read. An event has reported it.
     var unreadable: DefaultsError?
     var refusal: DefaultsError? { didSet { isRefusing = refusal != nil } }
-    /// Whether there is one, for each change to look at: the Optional error is copied field by field.
+    /// True if there is a refusal. Each change checks this; it would copy the Optional error field by field.
     private var isRefusing = false
     /// The keys whose values cannot be read (``StorageEngine/damagedKeys``).
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
-    /// Those of all handles.
+    /// The quotas of all handles.
     var quotas: [Quota] = []
     var rules: ValueRules
     var inbox = EventInbox()
@@ -70,10 +69,10 @@ final class Domain: @unchecked Sendable {
     var isLoaded = false
 
     // Guarded by `writerLock`.
-    /// Whether the process was forked and has not looked at the file since.
+    /// True if the process was forked and has not looked at the file since.
     var hasForked = false
 
-    /// A domain that knows nothing of its file until ``load(until:)``.
+    /// Makes a domain that knows nothing of its file until ``load(until:)``.
     init(_ engine: any StorageEngine, file: String?) {
         self.engine = engine
         self.file = file
@@ -84,12 +83,12 @@ final class Domain: @unchecked Sendable {
         rowFormat = engine.rowFormat
         engine.report = { [weak self] event in self?.tell(event) }
         countStored()
-        // A database is let go of then.
+        // The exit closes a database.
         if rowFormat != nil { Flusher.shared.attendExit() }
     }
 
-    /// In a child process: goes on with another engine on the same file, and leaves the one that a thread of the parent
-    /// was using as it is, for ever: no part of it can be relied on, not even to let go of it.
+    /// In a child process: takes a new engine on the same file. The old engine, which a thread of the parent was using,
+    /// is never released, since none of its state can be relied on.
     func replaceEngine() {
         guard let new = engine.remadeAfterFork() else { return }
         DomainRegistry.shared.abandon(engine)
@@ -97,7 +96,7 @@ final class Domain: @unchecked Sendable {
         engine.report = { [weak self] event in self?.tell(event) }
     }
 
-    /// Takes up the options of a handle that is opened on the domain.
+    /// Adds the options of a handle that is opened on the domain.
     func extend(limits: StoreLimits, recovers: Bool, settleTime: Duration) {
         lock.withLock {
             self.limits = self.limits.union(limits)

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import PropertyLists
 
-/// Writes coalesced changes, at most 100 milliseconds after they were made, on one plain thread that is started by the
-/// first of them; and the rest of them at the program's exit.
+/// Writes coalesced changes at most 100 milliseconds after they were made, and the rest at the program's exit. The first
+/// change starts the flusher's thread.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`.
 final class Flusher: @unchecked Sendable {
@@ -11,7 +11,7 @@ final class Flusher: @unchecked Sendable {
     private struct Task {
         let domain: Domain
         var due: Deadline
-        /// Until when a store that another process keeps locked is tried again without a word.
+        /// The deadline for retrying a locked store before an event reports it.
         var patience: Deadline?
     }
 
@@ -20,10 +20,9 @@ final class Flusher: @unchecked Sendable {
     private var tasks: [Task] = []
     private var hasThread = false
     private var hasExitHandler = false
-    /// Whether the program has come to the end of ``flushAtExit()``: a later change, in an exit handler that was
-    /// there before ours, is written before its call returns.
+    /// True after ``flushAtExit()``. A later change, made by an older exit handler, is written before its call returns.
     private var isLeaving = false
-    /// The domain that the thread writes now: at exit it is waited for.
+    /// The domain that the thread is writing. The exit waits for it.
     private var current: Domain?
 
     /// The maximum wait for one store's lock while other stores wait for their turn.
@@ -31,12 +30,11 @@ final class Flusher: @unchecked Sendable {
     private static let delay = Duration.milliseconds(90)
     private static let retryDelay = Duration.seconds(1)
     private static let patience = Duration.seconds(10)
-    /// The time until a store that was locked has its turn again.
+    /// The pause before a locked store has its turn again.
     private static let pause = Duration.milliseconds(10)
 
-    /// Has the domain written soon. A domain is kept alive until it is.
-    ///
-    /// Where the thread cannot be started, as under a limit on processes, it is written before this returns.
+    /// Schedules the domain for writing, and keeps it alive until then. If the thread cannot be started, as under a limit
+    /// on processes, the domain is written before this returns.
     func schedule(_ domain: Domain) {
         if lock.withLock({ isLeaving }) { return leave(domain) }
         if schedule(domain, after: Self.delay) { return }
@@ -49,12 +47,12 @@ final class Flusher: @unchecked Sendable {
         }
     }
 
-    /// Has the domain written in a while, after a flush that failed.
+    /// Schedules the domain again after a failed flush.
     func scheduleRetry(_ domain: Domain) {
         _ = schedule(domain, after: Self.retryDelay)
     }
 
-    /// - Returns: whether there is a thread that will write it.
+    /// - Returns: false if there is no thread to write it.
     private func schedule(_ domain: Domain, after delay: Duration) -> Bool {
         let due = Deadline.after(delay)
         return lock.withLock {
@@ -71,7 +69,7 @@ final class Flusher: @unchecked Sendable {
         }
     }
 
-    /// Has ``Domain/keepUnsaved()`` called at the program's exit.
+    /// Installs the exit handler, which calls ``Domain/keepUnsaved()``.
     func attendExit() { lock.withLock { handleExit() } }
 
     private func handleExit() {
@@ -88,7 +86,7 @@ final class Flusher: @unchecked Sendable {
         while true {
             let task = next()
             if let error = flush(task.domain, until: .after(Self.turn)) { keep(task, after: error) }
-            // Only now: until it is written, the exit finds the domain here or among the tasks.
+            // Not earlier: the exit must find a domain here or among the tasks until it is written.
             lock.withLock { current = nil }
         }
     }
@@ -103,10 +101,10 @@ final class Flusher: @unchecked Sendable {
         }
     }
 
-    /// Lets the other stores have their turn first: one that is locked for long keeps none of them from being written.
+    /// Puts the task behind the others: a store that is locked for long delays no other store.
     private func tryAgain(_ task: Task) {
         lock.withLock {
-            // Meanwhile the domain may have been scheduled anew.
+            // The domain may have been scheduled again in the meantime.
             tasks.removeAll { $0.domain === task.domain }
             tasks.append(task)
         }
@@ -142,9 +140,9 @@ final class Flusher: @unchecked Sendable {
         if !domain.hasTold(error) { domain.tell(.flushFailed(error)) }
     }
 
-    /// Keeps the domain, and has it written in a while.
+    /// Schedules the domain again, and keeps it alive until then.
     func retry(_ domain: Domain) {
-        // A store that must not be written is not tried again and again; one on a full disk is.
+        // A store on a full disk is retried. A store that must not be written is not.
         if domain.lock.withLock({ domain.refusal != nil }) { return }
         domain.lock.withLock { domain.isScheduled = true }
         scheduleRetry(domain)
@@ -158,12 +156,12 @@ final class Flusher: @unchecked Sendable {
         }
     }
 
-    /// Writes the waiting changes, and from then on each change before its call returns.
+    /// Writes the pending changes. Later changes are written before their calls return.
     func flushAtExit() {
-        // The one that is being written may have been set anew meanwhile.
+        // The domain that is being written may have new changes.
         let domains = lock.withLock { tasks.map(\.domain).filter { $0 !== current } + (current.map { [$0] } ?? []) }
         for domain in domains {
-            // A program that leaves in the middle of a transaction has not committed it.
+            // A program that exits in the middle of a transaction has not committed it.
             domain.abandonTransaction()
             if let error = flush(domain, until: .after(.seconds(2))) { domain.complainOfLoss(error) }
         }
@@ -179,7 +177,7 @@ final class Flusher: @unchecked Sendable {
         domain.letGo()
     }
 
-    /// In a child process: the thread is gone, and the waiting changes belong to the parent.
+    /// In a child process: the thread is gone, and the pending changes belong to the parent.
     func resetAfterFork() {
         lock.resetAfterFork()
         awake.resetAfterFork()

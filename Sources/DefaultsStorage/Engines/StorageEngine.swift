@@ -4,83 +4,81 @@ internal import PropertyLists
 enum EngineState {
     /// The values are as they were when the engine last loaded or committed.
     case unchanged
-    /// All values anew.
+    /// All values, loaded again.
     case replaced(PropertyList)
-    /// The keys that others changed since; nil for removed ones.
+    /// The keys that others changed since then; the value is nil for a removed key.
     case changed([(key: String, value: PropertyList?)])
 }
 
 /// The result of an engine's commit.
 enum CommitOutcome {
-    /// The whole dictionary, put together for writing.
+    /// The whole dictionary, as it was written.
     case document(PropertyList)
-    /// The changes alone: the domain lays them over its document.
+    /// The changes alone are stored. The domain lays them over its document.
     case committed
 }
 
-/// The storage of a domain. Every call is made with the domain's writer lock held, `commit` between `lock` and
+/// The storage of a domain. Every call is made with the domain's writer lock held, and `commit` between `lock` and
 /// `unlock`.
 protocol StorageEngine: AnyObject, Sendable {
-    /// The format whose rules values keep, and in which they are written.
+    /// The format in which values are written, and whose rules they keep.
     var format: PropertyListFormat { get }
-    /// The format of a single value's row; nil where all of them are one file of ``format``.
+    /// The format of a value's row; nil if all values are one file of ``format``.
     var rowFormat: PropertyListFormat? { get }
-    /// The most bytes of a top-level key that has a row of its own; nil where all are one file.
+    /// The largest size in bytes of a top-level key that has its own row; nil if all values are one file.
     var longestKey: Int? { get }
-    /// Whether other processes may change the stored values.
+    /// True if other processes may change the stored values.
     var isShared: Bool { get }
-    /// The folder to watch for changes of others; nil for none.
+    /// The folder to watch for changes of others; nil if there is none.
     var watchedFolder: StoreFolder? { get }
-    /// Whether the file is the one that was loaded or written last.
+    /// True if the file is the one that was loaded or written last.
     var isCurrent: Bool { get }
-    /// Whether the program asked for nothing to be written.
+    /// True if the program asked for a handle that only reads.
     var isReadOnly: Bool { get }
-    /// The reason why nothing can be written; nil where writing is possible.
+    /// The reason why nothing can be written; nil if writing is possible.
     var refusal: DefaultsError? { get }
-    /// Called with the events, which happen apart from the program's calls.
+    /// Called with each event.
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
-    /// Whether a damaged file is put aside for a good copy. Otherwise it is an error and stays where it is.
+    /// True if a damaged file is put aside for a good copy. Otherwise it is an error, and stays where it is.
     var recovers: Bool { get set }
-    /// How long a file that cannot be parsed is given from its last change; of no meaning for an engine whose
-    /// file no other program writes into.
+    /// How long a file that cannot be parsed counts as half-written, from its last change. An engine whose file no other
+    /// program writes in place ignores it.
     var settleTime: Duration { get set }
     /// The limits of the values that are read and written.
     var limits: StoreLimits { get set }
-    /// The error of the last look, where the stored values could not be read; nil when they could.
+    /// The error of the last look, if the stored values could not be read.
     var unreadable: DefaultsError? { get }
-    /// The keys whose values cannot be read, and why; the others can. Their values in memory count.
+    /// The keys whose values cannot be read, with the reasons. Their values in memory count. Other keys can be read.
     var damagedKeys: [[UInt8]: PropertyListError] { get }
-    /// Finds out the outcome of a commit that gave ``DefaultsError/Code/outcomeUnknown``, with the lock held: whether
-    /// it has happened; nil where there was none. Throws, and writes nothing, as long as that cannot be told.
+    /// Finds the outcome of a commit that gave ``DefaultsError/Code/outcomeUnknown``, with the lock held: whether it
+    /// happened; nil if there was no such commit. Throws, and writes nothing, while the outcome cannot be found.
     func settle(until deadline: Deadline) throws(DefaultsError) -> Bool?
-    /// Whether the document that was read or written last has a copy beside the file, should that stay unreadable.
+    /// True if the last document has a copy beside the file, in case the file stays unreadable.
     var isBackedUp: Bool { get }
-    /// Looks whether others changed the stored values; `memory` puts the document before together, without changes that
-    /// wait for their commit.
+    /// Looks whether others changed the stored values. `memory` gives the document before, without pending changes.
     ///
-    /// A file that cannot be read is an error and never replaces the values in memory. The first look at each
-    /// unreadable state, but for the very first look of all, is told as an event.
+    /// A file that cannot be read is an error and never replaces the values in memory. An event reports the first look at
+    /// each unreadable state, except the very first look.
     func refresh(
         over memory: () throws(DefaultsError) -> PropertyList, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState
-    /// How far a commit is on disk when it returns; of no meaning for an engine that knows only one way.
+    /// How far a commit is on disk when it returns. An engine with one way ignores it.
     var synchronization: DefaultsSynchronization { get set }
-    /// The error that came after the last commit was visible: a power failure may take it back. Nothing but writing all
-    /// anew clears it, since a later fsync may say that all is well of bytes that were dropped.
+    /// The error that came after the last commit was visible: a power failure may undo the commit. Only writing the whole
+    /// file again clears it, since a later fsync may report success for bytes that were dropped.
     var debt: DefaultsError? { get }
-    /// Locks out other processes; says whether it had to wait.
+    /// Locks out other processes. Returns true if it had to wait.
     func lock(until deadline: Deadline) throws(DefaultsError) -> Bool
     func unlock()
-    /// Writes `delta` over `base`, durably; on failure the stored values are as before, but for
-    /// ``DefaultsError/Code/outcomeUnknown``: ``settle(until:)`` tells later.
+    /// Writes `delta` over `base`, durably. On failure the stored values are as before, except after
+    /// ``DefaultsError/Code/outcomeUnknown``, which ``settle(until:)`` resolves.
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome
-    /// Before the process forks: lets go of the resources that a child must not inherit.
+    /// Before the process forks: releases the resources that a child must not inherit.
     func prepareFork()
-    /// In a child process: lets go of the parent's resources.
+    /// In a child process: releases the parent's resources.
     func resetAfterFork()
-    /// In a child process, where a thread of the parent was in the middle of a call: an engine of the same kind on the
-    /// same file, of which the parent knows nothing; nil where the engine copes with that by itself. Nothing that
-    /// changes may be read of this one.
+    /// In a child process, if a thread of the parent was in the middle of a call: gives a new engine for the same file, or
+    /// nil if this one can go on. Reads only what never changes.
     func remadeAfterFork() -> (any StorageEngine)?
     /// Keeps a copy of the store as it is now, under its name and `suffix`, once, with the lock held.
     func keepCopy(named suffix: String) throws(DefaultsError)

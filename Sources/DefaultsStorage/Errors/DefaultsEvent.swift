@@ -1,4 +1,4 @@
-/// An event of a store, which happens apart from the program's calls.
+/// An event of a store that no call of the program returns.
 ///
 /// ```swift
 /// let watch = try store.watchEvents { event in
@@ -10,27 +10,26 @@
 /// }
 /// ```
 public enum DefaultsEvent: Sendable, Hashable {
-    /// Changes could not be written; they are kept, and tried again.
+    /// Changes could not be written. They stay in memory, and the library retries.
     case flushFailed(DefaultsError)
-    /// The file that others wrote cannot be read, since it is damaged or beyond every limit: the store goes on with the
-    /// values in memory, and takes up and writes the file when it can be read again. Told once for each such state of a
-    /// file, also of one that the handle searches as a layer.
+    /// The file cannot be read: it is damaged, or beyond every limit. The store keeps its values in memory, and loads and
+    /// writes the file when it can be read again. Reported once for each such state of a file, layers included.
     case unreadable(DefaultsError)
-    /// A damaged file was kept under the name `quarantine`, and replaced by a good document: only for a store that was
-    /// opened with ``DefaultsStore/Options/Corruption/recover``.
+    /// A damaged file was kept under the name `quarantine` and replaced by a good document. Only stores opened with
+    /// ``DefaultsStore/Options/Corruption/recover`` do this.
     case recovered(file: String, quarantine: String, source: DefaultsRecovery)
-    /// A damaged file could not be moved away: the store is read-only.
+    /// A damaged file could not be moved away. The store is read-only.
     case unrecoverable(DefaultsError)
-    /// A property-list store has outgrown its file: every durable write costs its size. SQLite would not.
+    /// A property-list file is large, and every durable write rewrites it. A database would be faster.
     case outgrown(file: String, keys: Int, bytes: Int)
-    /// A store was opened that is beyond the handle's limits already, as one of another program may be: every change is
-    /// ``DefaultsError/Code/limitExceeded`` but those that do not make it larger.
+    /// The store was beyond the handle's limits when it was opened. A change that makes it larger gives
+    /// ``DefaultsError/Code/limitExceeded``.
     case overLimit(file: String, nodes: Int, bytes: Int)
-    /// Another process held the store's lock: waiting for it took this many nanoseconds.
+    /// Another process held the store's lock. The wait took this many nanoseconds.
     case lockWaited(nanoseconds: Int64)
     /// Members of the folder's group may replace the store's files.
     case groupWritableFolder(String)
-    /// A change by path no longer fitted the values that another process had written, and was dropped.
+    /// A change by path did not fit what another process had written, and was dropped.
     case conflict(DefaultsError)
 }
 
@@ -43,7 +42,7 @@ public enum DefaultsEvent: Sendable, Hashable {
 /// }
 /// ```
 public enum DefaultsRecovery: Sendable, Hashable {
-    /// The one that this process had read or written last.
+    /// The document that this process read or wrote last.
     case memory
     /// The backup, which was written this long ago.
     case backup(age: Duration)

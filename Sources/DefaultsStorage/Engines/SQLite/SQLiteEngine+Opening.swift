@@ -2,14 +2,14 @@ internal import CKVSystem
 internal import Glibc
 internal import PropertyLists
 
-/// A file by its inode, and by when it was made: an inode that got free is given to the next file.
+/// A file, by its inode and its birth time. The inode of a removed file may belong to the next one.
 struct FileIdentity: Equatable {
     var inode: UInt
     fileprivate var born: Int64
 }
 
 extension StoreFolder {
-    /// The file that has a name; nil for none.
+    /// The file that has a name; nil if there is none.
     func identity(of name: String) throws(DefaultsError) -> FileIdentity? {
         guard let status = try status(of: name) else { return nil }
         return FileIdentity(inode: UInt(status.st_ino), born: cs_birth_nanoseconds(descriptor.number, name))
@@ -19,7 +19,7 @@ extension StoreFolder {
 extension SQLiteEngine {
     private var journalName: String { folder.fileName + "-wal" }
 
-    /// The connection to the database that has the store's name now.
+    /// The connection to the database that now has the store's name.
     func opened(until deadline: Deadline) throws(DefaultsError) -> SQLiteConnection {
         if let connection {
             if !connection.hasMoved { return connection }
@@ -43,7 +43,7 @@ extension SQLiteEngine {
             for _ in 0..<10 {
                 try checkFile()
                 let new = try patiently(until: deadline) { () throws(DefaultsError) in try prepared() }
-                // Its journal was opened after it: of another file where that was replaced in between.
+                // The journal was opened after the database, which may have been replaced in between.
                 if !new.hasMoved { return new }
                 new.close()
             }
@@ -102,8 +102,7 @@ extension SQLiteEngine {
         self.journal = nil
     }
 
-    /// Keeps a journal without its database under another name. Programs that have it open find that the database has
-    /// moved.
+    /// Renames the journal of a database that has gone. Programs that have it open find that the database has moved.
     private func putJournalAside() throws(DefaultsError) {
         if try folder.status(of: journalName) != nil {
             try folder.rename(journalName, to: "\(folder.fileName).left-\(currentTime())-\(randomName())-wal")
@@ -177,7 +176,7 @@ extension SQLiteEngine {
         }
     }
 
-    /// Version 1 kept the rows of removed keys, and an index of all rows by their revision.
+    /// Version 1 kept rows of removed keys, and an index of all rows by revision.
     private func bringUpToDate(_ connection: SQLiteConnection) throws(DefaultsError) {
         try connection.execute("BEGIN IMMEDIATE")
         do throws(DefaultsError) {
@@ -207,7 +206,7 @@ extension SQLiteEngine {
         do throws(DefaultsError) {
             try folder.link(temporaryName, to: folder.fileName)
         } catch {
-            // Made by a program that knows nothing of our lock.
+            // A foreign program made it.
             if error.errno == EEXIST { return }
             // No hard links here.
             try folder.rename(temporaryName, to: folder.fileName)
