@@ -54,13 +54,15 @@ lib: library
   test-packages install dist check bench fuzz stress docs clean setup-lib setup-dist setup-quick setup-test setup-places \
   setup-packages setup-page setup-fleet
 
-# What each command needs of the system. nginx's Lua module needs OpenResty's LuaJIT,
-# which takes the place of luajit; the tests run with either.
+# What each command needs of the system. nginx's Lua module needs OpenResty's LuaJIT, which takes the place of luajit. The
+# tests run with either.
 LIB_NEEDS := lua5.4 liblua5.4-dev libsqlite3-dev pkg-config
 DIST_NEEDS := debhelper dpkg-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
 QUICK_NEEDS := $(LIB_NEEDS) g++ lua-busted
+LUAJIT := $(if $(shell dpkg-query -W -f='$${db:Status-Abbrev}' libluajit2-5.1-dev 2>/dev/null | grep ^ii),\
+  luajit2 libluajit2-5.1-dev,luajit libluajit-5.1-dev)
 TEST_NEEDS := $(QUICK_NEEDS) lua-check sqlite3 valgrind cmake man-db lua5.1 liblua5.1-0-dev lua5.2 liblua5.2-dev \
-  lua5.3 liblua5.3-dev 'luajit|luajit2' 'libluajit-5.1-dev|libluajit2-5.1-dev'
+  lua5.3 liblua5.3-dev $(LUAJIT)
 PLACES_NEEDS := luajit2 libluajit2-5.1-dev neovim nginx-light libnginx-mod-http-lua zsh fish
 PACKAGES_NEEDS := $(DIST_NEEDS) luarocks mmdebstrap zsh
 PAGE_NEEDS := chromium chromium-driver

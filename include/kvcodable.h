@@ -1131,8 +1131,6 @@ typedef struct kv_origin {
  *     if (origin.layer == KV_LAYER_MANAGED)
  *       printf("The administrator has set it in %s\n", origin.file.data);
  *     kv_bytes_free(&origin.file);
- *     kv_bytes_free(&origin.store);
- *     kv_bytes_free(&origin.author);
  *   }
  */
 kv_status kv_store_origin(const kv_store *store, const kv_step *path,

@@ -1,16 +1,10 @@
 #!/bin/sh
 # Installs the Debian packages named, where they are missing, and says so.
-# Without the right to install, says which ones to ask for. 'a|b' is satisfied
-# by either package; if neither is installed, a is.
+# Without the right to install, says which ones to ask for.
 missing=
-is_installed() {
-  dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'
-}
-for wanted in "$@"; do
-  for package in $(echo "$wanted" | tr '|' ' '); do
-    is_installed "$package" && continue 2
-  done
-  missing="$missing ${wanted%%|*}"
+for package in "$@"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
+    grep -q 'install ok installed' || missing="$missing $package"
 done
 [ -z "$missing" ] && exit 0
 

@@ -39,7 +39,7 @@ ADDITIONS = [
     ("kvcodable.h", "/* Memory that the caller owns:", "static inline int kv_more(void) { return 1; }\n/* Memory that the caller owns:"),
     ("kvcodable.h", "#define KV_KEEP_OLD 2u", "#define KV_KEEP_OLD 2u\n#define KV_KEEP_MORE 8u"),
     ("kvcodable.h", "void kv_tree_free(kv_tree *tree);", "void kv_tree_free(kv_tree *tree);\nint kv_more(void);"),
-    ("kvcodable.h", "  kv_str note;\n} kv_store_options;", "  kv_str note;\n  int added;\n} kv_store_options;"),
+    ("kvcodable.h", "  double settle_time;\n} kv_store_options;", "  double settle_time;\n  int added;\n} kv_store_options;"),
     ("kvcodable_lua.h", "  uint64_t quota;\n} kv_lua_options;", "  uint64_t quota;\n  int added;\n} kv_lua_options;"),
 ]
 LIBRARIES = [ROOT / "build/libkvcodable.so", ROOT / "build/kvcodable.so"]

@@ -24,7 +24,7 @@ import Testing
     @Test("what happened before the first watch is told to that alone")
     func early() throws {
         try folder.write("damaged", to: "a.plist")
-        try folder.write("<plist><dict/></plist>", to: "a.plist.bak")
+        try folder.write("{}", to: "a.plist.bak")
         let first = try DefaultsStore.open(path: file, options: options { $0.onCorruption = .recover })
         let second = try DefaultsStore.open(path: file)
         guard case .recovered? = try nextEvents(of: first).first else {

@@ -134,7 +134,7 @@ extension PropertyListFileEngine {
         let before = (stamp, isChecking, format, hasLayout)
         defer { (stamp, isChecking, format, hasLayout) = before }
         (stamp, isChecking, hasLayout) = (found, true, second.hasLayout)
-        format = second.format
+        if second.format != .openStep { format = second.format }
         let merged = try contents(for: result, inLayoutOf: folder.fileName)
         // Without a base: where a third comes now, it is kept beside the store, and so is the first.
         _ = try replaceFile(with: merged, over: nil)

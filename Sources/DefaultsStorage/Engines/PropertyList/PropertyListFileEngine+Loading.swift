@@ -42,7 +42,8 @@ extension PropertyListFileEngine {
     /// Takes the document of the file that was read as the stored one.
     func adopt(_ file: ParsedFile, _ stamp: FileStamp) -> EngineState {
         adopt(stamp)
-        format = file.format
+        // A text without values, such as "{}", has no format of its own.
+        if file.format != .openStep { format = file.format }
         hasLayout = file.hasLayout
         return .replaced(file.list)
     }
@@ -128,7 +129,7 @@ extension PropertyListFileEngine {
             let words = ErrorWords.expected("Dictionary at the root", found: "\(parsed.list.kind)")
             return .unreadable(DefaultsError(isOpenStep ? .corrupt : .invalidValue, words, file: file), stamp)
         }
-        guard !isOpenStep else {
+        guard !isOpenStep || parsed.list.count == 0 else {
             let words = ErrorWords.wrong(
                 "The file of a store cannot be OpenStep text", advice: "kvdefaults convert makes XML of it")
             return .unreadable(DefaultsError(.invalidValue, words, file: file), stamp)
