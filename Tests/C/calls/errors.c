@@ -82,7 +82,7 @@ static void files(void) {
   kv_step a = kv_key("a");
   char expected[300];
   options.read_only = 1;
-  write_file(in_folder("known.plist"), "{a = 1;}");
+  write_file(in_folder("known.plist"), "{\"a\": 1}");
   CHECK(kv_store_open_file(kv_string(in_folder("known.plist")), &options,
                            &store, NULL) == KV_OK);
   CHECK(kv_store_file(store, &file, NULL) == KV_OK);

@@ -224,7 +224,7 @@ static void run(const Fault *fault, int is_own, int is_whole) {
 
 int main(void) {
   make_folder();
-  write_file(in_folder("managed.plist"), "{locked = 1;}");
+  write_file(in_folder("managed.plist"), "{\"locked\": 1}");
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
     for (int is_whole = 0; is_whole < 2; is_whole++) {
       run(&faults[i], 1, is_whole);
