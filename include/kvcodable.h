@@ -764,7 +764,7 @@ typedef enum kv_corruption {
   KV_CORRUPTION_ERROR = 0,
   /* The file is kept as NAME.corrupt-TIME, and the newer of the document in
    * memory and the backup, NAME.bak, takes its place. KV_CORRUPT if there is
-   * neither, and for a database: "sqlite3 FILE .recover" reads what is left of
+   * neither, and for a database: "sqlite3 FILE .dump" reads what is left of
    * one. Holds for all of the process's handles on the file. */
   KV_CORRUPTION_RECOVER = 1
 } kv_corruption;

@@ -113,7 +113,7 @@ private struct Parallel: Decodable {
     }
 }
 
-/// Types of keys that come again in one call: containers of a type are erased by an object that is made once.
+/// Types of keys that come again in one call.
 @Suite struct RepeatedTypeTests {
     @Test("an array whose elements have many types of keys", arguments: [0, 1, 14, 15, 16, 40])
     func codesManyTypes(levels: Int) throws {

@@ -12,8 +12,6 @@
  *   REFUSE=link      linkat fails with EPERM, as where there are no hard links
  *   REFUSE=late      renames take three thousandths of a second longer
  *   REFUSE=haste     fsync and fdatasync take a tenth of a second longer
- *   REFUSE=sync      send takes all of a COMMIT to a server but the message that
- *                    ends the pipeline, and nothing from then on
  *   REFUSE=sqlite    dlopen does not find libsqlite3
  *   REFUSE=threads   pthread_create fails with EAGAIN
  *   REFUSE=statfs    fstatfs says that the file system's type is REFUSE_TYPE
@@ -27,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -112,24 +109,6 @@ static int synchronize(int file, long call) {
 
 int fsync(int file) { return synchronize(file, SYS_fsync); }
 int fdatasync(int file) { return synchronize(file, SYS_fdatasync); }
-
-ssize_t send(int number, const void *bytes, size_t size, int flags) {
-  static const char end[] = {'S', 0, 0, 0, 4};
-  static int commits = -1, full = -1;
-  ssize_t (*real)(int, const void *, size_t, int);
-  *(void **)&real = dlsym(RTLD_NEXT, "send");
-  if (number == full) {
-    errno = EAGAIN;
-    return -1;
-  }
-  if (memmem(bytes, size, "kv_finish", 9)) commits = number;
-  if (number != commits || size <= sizeof end ||
-      memcmp((const char *)bytes + size - sizeof end, end, sizeof end) != 0 ||
-      !refuses("sync"))
-    return real(number, bytes, size, flags);
-  full = number;
-  return real(number, bytes, size - sizeof end, flags);
-}
 
 int fstatfs(int descriptor, struct statfs *information) {
   int status = (int)syscall(SYS_fstatfs, descriptor, information);

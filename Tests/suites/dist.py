@@ -273,7 +273,7 @@ def removed(root, before):
     check(good, "the settings page is removed alone", output)
     good, output = root.run("kvdefaults", "page", "com.example.dist")
     check(not good and output == "kvdefaults: There is no program kvdefaults-page in /usr/bin or /usr/libexec; install the "
-          "package kvdefaults-page, or build it with make page\n", "and kvdefaults page names its package", output)
+          "package kvdefaults-page, or make page and make install-page\n", "and kvdefaults page names its package", output)
     good, output = root.dpkg("--remove", "libkvcodable1")
     check(not good and "dependency problems" in output, "the library stays while others need it", output)
     good, output = root.dpkg("--remove", *PACKAGES)

@@ -430,7 +430,7 @@ def try_page():
     result = subprocess.run([program, "page", PLAYER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=place.environment, timeout=60)
     check((result.returncode, result.stdout, result.stderr), (2, "", f"kvdefaults: There is no program kvdefaults-page in "
-          f"{bin} or {libexec}; install the package kvdefaults-page, or build it with make page\n"),
+          f"{bin} or {libexec}; install the package kvdefaults-page, or make page and make install-page\n"),
           "page says which package has the settings page if it is not installed")
     packages = re.findall(r"^Package: (.*)$", (tap.ROOT / "packaging/debian/control").read_text(), flags=re.M)
     tap.check("kvdefaults-page" in packages, "and make dist makes that package", str(packages))

@@ -1,7 +1,6 @@
 -- fleet.sql: the tables of a fleet, PostgreSQL 13 and later.
 --
---     kvdefaults fleet init service=fleet
---     psql -v ON_ERROR_STOP=1 -f fleet.sql "service=fleet"     (the same)
+--     psql -v ON_ERROR_STOP=1 -f fleet.sql "service=fleet"
 --
 -- Everything is made in the first schema of the search path, once: running it
 -- again changes no data, and where the tables are in another schema of the path,

@@ -43,7 +43,7 @@ extension DefaultsStore {
             case error
             /// The file is kept under another name, and replaced by the newer of the document in memory and the
             /// backup. If there is neither, for a handle that only reads, and for a database, it is an error:
-            /// `sqlite3 FILE .recover` reads what is left of a database.
+            /// `sqlite3 FILE .dump` reads what is left of a database.
             case recover
         }
 

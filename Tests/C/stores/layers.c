@@ -185,7 +185,7 @@ static void origins(const kv_store *store) {
   CHECK(kv_store_origin(store, &key, 1, &origin, &error) ==
         KV_INVALID_ARGUMENT);
   CHECK(error_says(error, KV_INVALID_ARGUMENT,
-                   "Expected a kv_origin with the size 80, found 0"));
+                   "Expected a kv_origin with the size 40, found 0"));
   CHECK(origin.file.data == NULL);
 }
 

@@ -176,7 +176,8 @@ import Testing
         #expect(error?.code == .invalidValue)
         #expect(
             error?.description
-                == "The file of a store cannot be OpenStep text; kvdefaults convert makes XML of it (\(path))")
+                == "The file of a store cannot be OpenStep text; "
+                + "kvdefaults convert FILE FILE --to xml makes XML of it (\(path))")
         #expect(try folder.text(of: "b.plist") == text)
     }
 }

@@ -32,9 +32,9 @@ import Testing
         let error = DefaultsError.system("fsync", EIO, file: "/a.plist").leavingOutcomeUnknown
         #expect(error.code == .outcomeUnknown && error.errno == EIO)
         #expect(error.description == before + "fsync: Input/output error (/a.plist)")
-        let server = DefaultsError(.io, .expected("Int", found: "String"), confidential: ": no", at: ["a"])
-        #expect(server.leavingOutcomeUnknown.description == before + "Expected Int at a, found String: no")
-        #expect(server.leavingOutcomeUnknown.withoutFile().message == before + "Expected Int, found String")
+        let library = DefaultsError(.io, .expected("Int", found: "String"), confidential: ": no", at: ["a"])
+        #expect(library.leavingOutcomeUnknown.description == before + "Expected Int at a, found String: no")
+        #expect(library.leavingOutcomeUnknown.withoutFile().message == before + "Expected Int, found String")
     }
 
     @Test("a program's message is one piece, whatever it says; its expectation has the path behind it")

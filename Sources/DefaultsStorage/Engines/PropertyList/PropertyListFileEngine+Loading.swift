@@ -131,7 +131,8 @@ extension PropertyListFileEngine {
         }
         guard !isOpenStep || parsed.list.count == 0 else {
             let words = ErrorWords.wrong(
-                "The file of a store cannot be OpenStep text", advice: "kvdefaults convert makes XML of it")
+                "The file of a store cannot be OpenStep text",
+                advice: "kvdefaults convert FILE FILE --to xml makes XML of it")
             return .unreadable(DefaultsError(.invalidValue, words, file: file), stamp)
         }
         return .good(parsed, stamp)

@@ -50,6 +50,8 @@ struct Lint: ParsableCommand {
             // A program that has stored nothing yet has its defaults.
             if try file.isDomain(), !exists(source.text) { return [] }
             let content = try source.read()
+            // The store's own error: a store's file cannot be OpenStep text, which other files may be.
+            if try file.isDomain(), content.format == .openStep { _ = try Domain(file.text).opened() }
             guard let type else { return [] }
             if content.list.isKeyedArchive {
                 let faults = Check(type).faults(in: try about(file.text) { try content.list.unarchived() })

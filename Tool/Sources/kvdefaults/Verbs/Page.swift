@@ -29,7 +29,7 @@ struct Page: ParsableCommand {
         }
         throw Failure(
             "There is no program kvdefaults-page in \(folders.joined(separator: " or ")); "
-                + "install the package kvdefaults-page, or build it with make page")
+                + "install the package kvdefaults-page, or make page and make install-page")
     }
 
     /// The folder of this program.
