@@ -60,6 +60,9 @@ final class Delta: @unchecked Sendable {
         entries.set(.set(value), for: key)
     }
 
+    /// Sets the value of the key whose entry ``find(_:)`` gave.
+    func set(_ value: PropertyList, at index: Int) { entries[index] = .set(value) }
+
     func remove(_ key: UnsafeBufferPointer<UInt8>) {
         entries.set(.removed, for: key)
     }

@@ -91,6 +91,18 @@ extension Domain {
         if target === delta { growth += change } else { open?.growth += change }
     }
 
+    /// The size that setting the value of a key adds. `index` is that of the key's entry in `target`.
+    func growth(
+        setting value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, at index: Int?, in target: Delta
+    ) -> FileSize {
+        let format = sizeFormat
+        let new = value.fileSize(as: format, depth: 1)
+        if let index, case .set(let old) = target.entries[index] {
+            return new - old.fileSize(as: format, depth: 1)
+        }
+        return new + FileSize(ofKey: key, as: format, depth: 1) - size(of: key, in: target)
+    }
+
     /// The size that setting the value at `path` inside the value of a key adds.
     func growth(
         setting value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, in target: Delta

@@ -206,10 +206,13 @@ extension Domain {
             let mustSchedule = try lock.withLock { () throws(DefaultsError) in
                 try checkRefusal()
                 let target = self.target
-                let charges = try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
-                let growth = size(of: own, key) - size(of: key, in: target)
+                let charges =
+                    handle.quotas.isEmpty
+                    ? [] : try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
+                let index = target.find(key)
+                let growth = growth(setting: own, key, at: index, in: target)
                 try count(growth, in: target, handle, at: [.key(utf8: key)])
-                target.set(own, for: key)
+                if let index { target.set(own, at: index) } else { target.set(own, for: key) }
                 if !quotas.isEmpty { noteQuotas(key, [], charges) }
                 return noteChange(of: key)
             }

@@ -59,6 +59,8 @@ extension PropertyList {
     package func fileSize(as format: PropertyListFormat, depth: Int) -> FileSize {
         let layout = FileLayout(format)
         let text = FileText(format)
+        // One look at all texts of a document, most of which have no byte to escape, instead of one at each.
+        let isPlain = isWholeDocument && text.isPlain(document.bytes, document.byteCount)
         let span = node.span
         var bytes = 0
         // The sum of how many containers each node stands in.
@@ -66,11 +68,12 @@ extension PropertyList {
         for position in index..<(index &+ span) {
             let node = document.nodes[position]
             if node.isKey {
-                bytes &+= layout.key &+ text.size(of: document.buffer(of: node))
+                bytes &+= layout.key &+ (isPlain ? Int(node.count) : text.size(of: document.buffer(of: node)))
                 continue
             }
             switch node.kind {
-            case .string: bytes &+= layout.string &+ text.size(of: document.buffer(of: node))
+            case .string:
+                bytes &+= layout.string &+ (isPlain ? Int(node.count) : text.size(of: document.buffer(of: node)))
             case .data: bytes &+= layout.data(Int(node.count))
             case .array, .dictionary:
                 bytes &+= layout.container
@@ -135,11 +138,27 @@ private struct FileText {
 
     func size(of text: UnsafeBufferPointer<UInt8>) -> Int {
         switch format {
-        case .xml, .openStep: text.count &+ 4 &* count(text) { $0 == 0x26 || $0 == 0x3C || $0 == 0x3E || $0 == 0x0D }
-        case .json: text.count &+ 5 &* count(text) { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }
+        case .xml, .openStep: text.count &+ 4 &* count(text) { isEscapedInXML($0) }
+        case .json: text.count &+ 5 &* count(text) { isEscapedInJSON($0) }
         case .binary: isASCII(UnsafeRawBufferPointer(text)) ? text.count : 2 &* text.count
         }
     }
+
+    /// Whether every byte of a text takes one byte in the file.
+    func isPlain(_ base: UnsafePointer<UInt8>?, _ count: Int) -> Bool {
+        let text = UnsafeBufferPointer(start: base, count: count)
+        var found: UInt8 = 0
+        switch format {
+        case .xml, .openStep: for byte in text { found |= isEscapedInXML(byte) ? 1 : 0 }
+        case .json: for byte in text { found |= isEscapedInJSON(byte) ? 1 : 0 }
+        case .binary: return isASCII(UnsafeRawBufferPointer(text))
+        }
+        return found == 0
+    }
+
+    private func isEscapedInXML(_ byte: UInt8) -> Bool { byte == 0x26 || byte == 0x3C || byte == 0x3E || byte == 0x0D }
+
+    private func isEscapedInJSON(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C }
 
     private func count(_ text: UnsafeBufferPointer<UInt8>, _ isLonger: (UInt8) -> Bool) -> Int {
         var count = 0
