@@ -31,15 +31,15 @@ struct StoredValues: Sendable {
         _ stored: PropertyList, at path: PropertyListPath, isSecret: Bool
     ) throws -> PropertyList {
         guard let type = types?.type(at: path) else { return stored }
-        do {
+        do throws(TypeError) {
             return try type.read(stored, at: path)
         } catch {
-            let wrong = (error as? TypeError)?.path ?? path
-            guard !isSecret, !self.isSecret(wrong) else {
-                let expected = types?.type(at: wrong) ?? type
-                throw DefaultsError(.typeMismatch, expected: "\(expected)", found: "a secret that is none", at: wrong)
+            guard !isSecret, !self.isSecret(error.path) else {
+                let expected = types?.type(at: error.path) ?? type
+                throw DefaultsError(
+                    .typeMismatch, expected: "\(expected)", found: "a secret that is none", at: error.path)
             }
-            throw (error as? TypeError)?.inTypeLanguage ?? error
+            throw error.inTypeLanguage
         }
     }
 }
