@@ -9,7 +9,7 @@ struct FileIdentity: Equatable {
 }
 
 extension StoreFolder {
-    /// The file that has a name; nil if there is none.
+    /// The file that has a name; nil if no file has it.
     func identity(of name: String) throws(DefaultsError) -> FileIdentity? {
         guard let status = try status(of: name) else { return nil }
         return FileIdentity(inode: UInt(status.st_ino), born: cs_birth_nanoseconds(descriptor.number, name))
@@ -24,8 +24,8 @@ extension SQLiteEngine {
         if let connection {
             if !connection.hasMoved { return connection }
             disconnect()
-            try leaveJournal(until: deadline)
         }
+        try leaveJournal(until: deadline)
         let new = try connect(until: deadline)
         connection = new
         journal = try folder.identity(of: journalName)
@@ -74,7 +74,7 @@ extension SQLiteEngine {
 
     private var empty: DefaultsError { DefaultsError(.corrupt, "The file is empty", file: folder.path) }
 
-    /// Makes the database if there is none.
+    /// Makes the database if the file does not exist.
     private func checkFile() throws(DefaultsError) {
         guard let status = try folder.status(of: folder.fileName) else {
             try putJournalAside()
