@@ -9,7 +9,7 @@ package final class PostgreSQLConnection {
     private let pq: cpq_functions
     private var handle: OpaquePointer?
     private var descriptor: Int32 = -1
-    /// True if the connection cannot be used any more.
+    /// True if the connection is unusable.
     package private(set) var isBroken = false
     /// True if a part of the last COMMIT may have left. Until then no commit can have been made.
     private(set) var hasSentCommit = false

@@ -14,9 +14,9 @@ public import PropertyLists
 public struct DefaultsChange: Sendable, Hashable {
     /// The path that has changed, from the root of the store; as deep as the watch's ``DefaultsScope`` looks.
     public var path: PropertyListPath
-    /// The value before; nil when there was none.
+    /// The value before; nil if the value is new.
     public var old: PropertyList?
-    /// The present value; nil when there is none any more.
+    /// The present value; nil if the value was removed.
     public var new: PropertyList?
 
     public static func == (left: DefaultsChange, right: DefaultsChange) -> Bool {

@@ -59,7 +59,7 @@ extension PropertyList {
     package func fileSize(as format: PropertyListFormat, depth: Int) -> FileSize {
         let layout = FileLayout(format)
         let text = FileText(format)
-        // One look at all texts of a document, most of which have no byte to escape, instead of one at each.
+        // Most documents have no byte to escape. One pass over all texts finds that.
         let isPlain = isWholeDocument && text.isPlain(document.bytes, document.byteCount)
         let span = node.span
         var bytes = 0
