@@ -39,6 +39,7 @@ let package = Package(
         .target(name: "CKVCodable", path: "include", publicHeadersPath: "."),
         .target(name: "CKVSystem"),
         .target(name: "CKVSQLite"),
+        .target(name: "CKVFields", dependencies: ["CKVCodable"]),
         .systemLibrary(name: "CKVLua", pkgConfig: lua, providers: [.apt(["lib\(lua)-dev"])]),
 
         room("PropertyLists", ["CKVCodable"]),
@@ -50,7 +51,10 @@ let package = Package(
         room("KVCodable", ["CodableTypes", "DefaultsStorage", "KeyValueCoding", "KeyedArchives", "PropertyLists"]),
         room(
             "KVCodableABI",
-            ["CKVCodable", "KVCodable", "CodableTypes", "DefaultsStorage", "KeyedArchives", "PropertyLists"]),
+            [
+                "CKVCodable", "CKVFields", "KVCodable", "CodableTypes", "DefaultsStorage", "KeyedArchives",
+                "PropertyLists",
+            ]),
         .target(name: "KVCodableLua", dependencies: ["CKVCodable", "CKVLua"], path: "lua/src"),
 
         .target(
@@ -70,7 +74,7 @@ let package = Package(
         .executableTarget(
             name: "UserDefaultsHelper", path: "Tests/Support/UserDefaultsHelper", swiftSettings: strict),
         tests("DefaultsStorage", ["CKVSQLite", "PropertyLists", "StoreHelper", "UserDefaultsHelper"]),
-        tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes"]),
+        tests("KVCodable", ["PropertyLists", "DefaultsStorage", "CodableTypes", "StoreHelper"]),
         .testTarget(
             name: "StoryTests", dependencies: ["KVCodable", "KeyValueCoder", "KeyValueCoding", "PropertyLists"],
             swiftSettings: strict),

@@ -124,6 +124,7 @@ GROUPS = {
         "hosts": tap_suite("Tests/suites/hosts.py"),
         "tool": tap_suite("Tests/suites/tool.py"),
         "tool-faults": tap_suite("Tests/suites/tool_faults.py"),
+        "scenarios": tap_suite("Tests/suites/scenarios.py"),
         "examples": tap_suite("Tests/suites/examples.py"),
         "install": tap_suite("Tests/suites/install.py"),
         "contract": tap_suite("Tests/suites/contract.py"),

@@ -594,6 +594,12 @@ kv_status kv_type_published(kv_str name, kv_type **type, kv_error **error);
 /* Frees a type. */
 void kv_type_free(kv_type *type);
 
+/* The same type once more, for kv_type_free(); NULL for NULL. */
+kv_type *kv_type_copy(const kv_type *type);
+
+/* Whether two types mean the same. NULL equals NULL alone. */
+int kv_type_equal(const kv_type *left, const kv_type *right);
+
 /* Flag of a typed set: the parts of the old value that the type does not know
  * are dropped. */
 #define KV_REPLACE 1u
@@ -876,7 +882,7 @@ typedef struct kv_store_options {
  * fill; a struct further in needs a default of its own, such as `= [:]`, where
  * values may be there that do not have it.
  * In a value that is there each absent field has its default; below an optional
- * one that is absent all is absent. A set writes no default that was not there.
+ * one that is absent all is absent. A set writes the defaults that it is given.
  * A registered Swift type has no defaults that could be seen here. */
 
 /* Gives the store `name`, such as "com.acme.app": the file NAME.plist in
@@ -965,24 +971,24 @@ kv_status kv_store_share(const kv_store *store, uint32_t flags,
 kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 
-/* Sets the value at the path. An index means the element that it means in
- * memory: where another program changed the array meanwhile, the change is made
- * to that element, and an append is one again; what cannot be told is the event
- * KV_EVENT_CONFLICT and, with immediate durability, KV_CONFLICT.
+/* Sets the value at the path. It is merged with what other programs have saved
+ * meanwhile, as kv_merge() says: an index means the element that it meant in
+ * memory. A change that cannot be kept is the event KV_EVENT_CONFLICT, and
+ * KV_CONFLICT of the next kv_store_sync(); with immediate durability it is
+ * KV_CONFLICT of this call.
  *
- * With a type, the value is checked and stored as
- * the type says, and the parts of the stored value that the type does not know
- * are kept, unless the flags have KV_REPLACE. Without one, the schema's type
- * counts; where there is none, it is stored as it is. `dropped` is set to the
- * number of elements of stored arrays that held such parts, could not be
- * matched with a new element, and were dropped. */
+ * With a type, the value is checked and stored as the type says, and the keys of
+ * the stored value that the type does not know are kept, unless the flags have
+ * KV_REPLACE. Without one, the schema's type counts; without a schema the value
+ * is stored as it is. `dropped` is set to the number of elements of stored arrays
+ * that are gone with keys that the type does not know. */
 kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
                        uint32_t flags, size_t *dropped, kv_error **error);
 
-/* Removes the value; KV_ABSENT when there was none. An index means an element
- * as with kv_store_set(); one that another program has changed since, or put
- * something else in its place, stays, which is a conflict in the same way. */
+/* Removes the value; KV_ABSENT when there was none. If another program has
+ * changed the value meanwhile, it stays, which is a conflict as with
+ * kv_store_set(). */
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
                           kv_error **error);
 
@@ -1272,6 +1278,51 @@ kv_status kv_store_compare_and_set(kv_store *store, const kv_step *path,
                                    size_t steps, const kv_tree *value,
                                    uint64_t generation, kv_error **error);
 
+/* ---- Merging */
+
+/* Combines the changes that two sides made to `ancestor`. NULL is no value. Ours
+ * is the side that is saved last. A side that did not change a value takes the
+ * other side's. Dictionaries are merged by key and arrays by element. A change
+ * wins over a removal, a value of another kind over changes inside the old one;
+ * of two different changes of one value, ours wins.
+ *
+ * Gives the result in `merged`; KV_ABSENT if there is no value. Gives the
+ * conflicts in `conflicts`: an array of dictionaries with "path" (an array of
+ * keys and indexes from 0), "kept" ("ours" or "theirs"), and "ours" and "theirs"
+ * if that side has a value. Both may be NULL.
+ *
+ * Example:
+ *
+ *   kv_step path = kv_key("window");
+ *   kv_tree *before = NULL, *mine = NULL, *saved = NULL, *merged = NULL;
+ *   kv_store_get(store, &path, 1, NULL, &before, NULL);
+ *   if (kv_merge(before, mine, saved, &merged, NULL, NULL) == KV_OK)
+ *     kv_tree_free(merged);
+ *   kv_tree_free(before);
+ */
+kv_status kv_merge(const kv_tree *ancestor, const kv_tree *ours,
+                   const kv_tree *theirs, kv_tree **merged, kv_tree **conflicts,
+                   kv_error **error);
+
+/* Stores what differs between `ancestor`, the value that the program had, and
+ * `ours`: what other programs changed meanwhile stays. NULL is no value. Values
+ * are as the type shows them, if there is one, or the schema. Without steps the
+ * keys of two dictionaries are merged with the whole store, as values are
+ * stored. `dropped`, which may be NULL, is as with kv_store_set(), and
+ * `conflicts` as with kv_merge(); if `conflicts` is NULL, a change of ours that
+ * was dropped is reported as with kv_store_set(). */
+kv_status kv_store_merge(kv_store *store, const kv_step *path, size_t steps,
+                         const kv_tree *ancestor, const kv_tree *ours,
+                         const kv_type *type, size_t *dropped,
+                         kv_tree **conflicts, kv_error **error);
+
+/* As kv_store_merge(), in a transaction. */
+kv_status kv_transaction_merge(kv_transaction *transaction, const kv_step *path,
+                               size_t steps, const kv_tree *ancestor,
+                               const kv_tree *ours, const kv_type *type,
+                               size_t *dropped, kv_tree **conflicts,
+                               kv_error **error);
+
 /* ---- Migrations: bringing an older program's store up to date
  *
  * Example:
@@ -1369,7 +1420,7 @@ typedef enum kv_event {
   KV_EVENT_OUTGROWN = 4,       /* too large for a file: use SQLite */
   KV_EVENT_LOCK_WAITED = 5,    /* another holder had the store locked */
   KV_EVENT_GROUP_WRITABLE = 6, /* others may replace the store's files */
-  KV_EVENT_CONFLICT = 7,       /* a change fitted no more and was dropped */
+  KV_EVENT_CONFLICT = 7,       /* a change was dropped for another one */
   KV_EVENT_UNREADABLE = 8,     /* a file became so: the memory's values count */
   KV_EVENT_OVER_LIMIT = 9      /* opened beyond max_bytes or max_nodes */
 } kv_event;

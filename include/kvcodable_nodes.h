@@ -137,6 +137,9 @@ kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
                             size_t path_count, const kv_type *type,
                             kv_view *view, kv_lease **lease, kv_error **error);
 
+/* The value of a view as a tree of its own, which shares the view's memory. */
+kv_tree *kv_lease_tree(const kv_lease *lease, const kv_view *view);
+
 /* Frees a lease: its view ends with it. */
 void kv_lease_free(kv_lease *lease);
 

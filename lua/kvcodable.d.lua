@@ -194,6 +194,27 @@ function kv.decode(bytes, type, options) end
 ---@return kvcodable.Error? error
 function kv.encode(value, type, options) end
 
+---A change that a merge could not keep beside another one.
+---```lua
+---local _, conflicts = kv.merge({ size = 1 }, { size = 2 }, { size = 3 })
+---assert(conflicts[1].path[1] == "size" and conflicts[1].kept == "ours")
+---```
+---@class kvcodable.Conflict
+---@field path (string|integer)[] keys, and indexes from 1
+---@field kept "ours"|"theirs" the side whose value is in the result
+---@field ours? kvcodable.Value nil if this side removed the value
+---@field theirs? kvcodable.Value nil if this side removed the value
+
+---Combines the changes that two sides made to a value; nil is no value. Ours is
+---the side that is saved last. Tables are merged by key, lists by element. A
+---change wins over a removal; of two different changes of one value, ours wins.
+---@param ancestor kvcodable.Value?
+---@param ours kvcodable.Value?
+---@param theirs kvcodable.Value?
+---@return kvcodable.Value? merged
+---@return kvcodable.Conflict[] conflicts
+function kv.merge(ancestor, ours, theirs) end
+
 ---The plain value of a keyed archive, which typed reads refuse.
 ---@param value table|kvcodable.Data
 ---@param type? kvcodable.AnyType

@@ -8,7 +8,7 @@ values of constants.
 A program that was built against the recorded contract runs with this one as long as every recorded line still holds.
 New lines may be added; an options struct, which begins with its size, may grow at its end. Anything else breaks
 programs: it needs a higher KV_ABI_VERSION, for kvcodable_nodes.h a higher
-KV_NODES_VERSION.
+KV_NODES_VERSION, for kvcodable_fields.h a higher KV_FIELDS_VERSION.
 """
 import re
 import subprocess
@@ -20,7 +20,7 @@ import header
 
 RECORD = header.INCLUDE / "contract.txt"
 VERSIONS = {"kvcodable.h": "KV_ABI_VERSION", "kvcodable_lua.h": "KV_ABI_VERSION",
-            "kvcodable_nodes.h": "KV_NODES_VERSION"}
+            "kvcodable_nodes.h": "KV_NODES_VERSION", "kvcodable_fields.h": "KV_FIELDS_VERSION"}
 
 
 def measuring_program(name):

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
-# The headers whose functions the library exports; the Lua module exports those of the third.
-EXPORTED = ("kvcodable.h", "kvcodable_nodes.h")
+# The headers whose functions the C API has, in Swift, and those whose functions the library exports. The Lua module
+# exports those of kvcodable_lua.h.
+IN_SWIFT = ("kvcodable.h", "kvcodable_nodes.h")
+EXPORTED = (*IN_SWIFT, "kvcodable_fields.h")
 
 
 class Parameter(NamedTuple):
@@ -34,7 +36,7 @@ CALLBACKS = set()
 
 def _code(text):
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    return re.sub(r"^\s*#.*$", "", text, flags=re.M)
+    return re.sub(r"^\s*#(?:.*\\\n)*.*$", "", text, flags=re.M)
 
 
 def code(name):
@@ -43,8 +45,8 @@ def code(name):
 
 
 def _parameter(text):
-    found = re.fullmatch(r"(.*?)(\w+)", " ".join(text.split()))
-    return Parameter(found[1].replace(" *", "*").strip(), found[2])
+    found = re.fullmatch(r"(.*?)(\w+)(\[\w+\])?", " ".join(text.split()))
+    return Parameter(found[1].replace(" *", "*").strip() + (found[3] or ""), found[2])
 
 
 def _functions(text, end):
@@ -75,7 +77,7 @@ def functions(headers=EXPORTED):
 HEADING = re.compile(r"^/\* -{4,}(?:\n \*)? (.+?)(?=:| \*/|$)", flags=re.M)
 
 
-def sections(headers=EXPORTED):
+def sections(headers=IN_SWIFT):
     """The functions of each section with a heading, by its words; those of a header without any by the header's name."""
     result = {}
     for header in headers:

@@ -64,10 +64,11 @@ private final class SchemaTypes: DefaultsSchemaTypes {
     }
 
     func encode(
-        _ value: PropertyList, over stored: PropertyList?, at path: PropertyListPath
-    ) throws -> (list: PropertyList, dropped: Int) {
-        guard let part = part(at: path) else { return (value, 0) }
-        let encoded = try part.type.write(value, over: stored) { path }
+        _ value: PropertyList, over stored: PropertyList?, _ change: SchemaChange, at path: PropertyListPath
+    ) throws -> (list: PropertyList, dropped: Int)? {
+        guard let part = part(at: path) else { return nil }
+        let options = CodableType.EncodeOptions(replaces: change.replaces, ancestor: change.ancestor)
+        let encoded = try part.type.write(value, over: stored, options: options) { path }
         return (encoded.list, encoded.droppedElements)
     }
 

@@ -35,14 +35,13 @@ extension PropertyListStorage {
     public func contains(at path: PropertyListPath) throws -> Bool { try stored(at: path) != nil }
 
     /// Sets a key to a value of a Swift type, stored in a form that a person can read: dictionaries, arrays and
-    /// scalars.
+    /// scalars. A nil is a removal.
     ///
-    /// Keys that the type does not know stay: those of the stored dictionaries that neither decoding the old value
-    /// asked for nor encoding the new one wrote, also in elements of arrays; as `KnownKeyMerge` of CodableTypes matches
-    /// them. A nil is a removal.
+    /// Stores what differs from the stored value, so that what other programs change meanwhile stays. Keys that the type
+    /// does not know stay, also in elements of arrays: the type knows the keys that decoding asks for and those that
+    /// encoding writes. Does not wait for the disk unless the durability is immediate.
     ///
-    /// - Returns: the number of stored elements with unknown keys that could not be matched with a new one, and were
-    ///   dropped.
+    /// - Returns: the number of elements of stored arrays that are gone with keys that the type does not know.
     /// - Throws: `EncodingError` for a value that cannot be encoded, whose coding path begins with the key and whose
     ///   text names the path in the store; ``DefaultsError`` of the store. Nothing is changed then.
     @discardableResult
@@ -57,24 +56,29 @@ extension PropertyListStorage {
     public func encode<Value: Codable>(
         _ value: Value, at path: PropertyListPath, encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws -> Int {
+        try encode(value, at: path, from: nil, encoder: encoder)
+    }
+
+    /// As ``encode(_:at:encoder:)``.
+    ///
+    /// - Parameter ancestor: the value that the program had before its changes; nil for what the store has now.
+    func encode<Value: Codable>(
+        _ value: Value, at path: PropertyListPath, from ancestor: Value?, encoder: KeyValueEncoder = KeyValueEncoder()
+    ) throws -> Int {
         guard let new = try encoder.tree(value, at: path) else {
             _ = try remove(at: path)
             return 0
         }
-        guard let old = try stored(at: path), old.kind.isContainer, !old.isKeyedArchive else {
+        guard let stored = try stored(at: path), stored.kind.isContainer, !stored.isKeyedArchive else {
             try setStored(new, at: path)
             return 0
         }
-        // Read and written in one transaction: another program may be adding keys that the type does not know.
-        return try atomically { storage in
-            guard let old = try storage.stored(at: path) else {
-                try storage.setStored(new, at: path)
-                return 0
-            }
-            let (merged, dropped) = try encoder.merge(old, new, Value.self)
-            try storage.setStored(merged, at: path)
-            return dropped
-        }
+        let had = try ancestor.flatMap { try encoder.tree($0, at: path) }
+        let merged = try PropertyList.merge(
+            ancestor: try had ?? encoder.knownParts(of: stored, given: value), ours: new, theirs: stored,
+            rules: MergeRules(oursWins: true))
+        try setStored(merged.value ?? new, at: path)
+        return merged.dropped
     }
 
     /// Sets a key to a value of a Swift type, as ``encode(_:forKey:encoder:)``, under the name that UserDefaults has.
@@ -180,25 +184,19 @@ extension KeyValueDecoder {
 extension KeyValueEncoder {
     fileprivate func tree<Value: Encodable>(_ value: Value, at path: PropertyListPath?) throws -> PropertyList? {
         if let optional = value as? any OptionalValue, optional.wrapped == nil { return nil }
-        return try encodeToPropertyList(value, at: path)
+        return try encodeToPropertyList(value, at: path, sortsUnordered: true)
     }
 
-    fileprivate func merge<Value: Codable>(
-        _ old: PropertyList, _ new: PropertyList, _ type: Value.Type
-    ) throws -> (list: PropertyList, dropped: Int) {
-        guard case .useDefaultKeys = keyEncodingStrategy else {
-            // With converted keys it cannot be told which stored key was asked for.
-            return (new, 0)
-        }
+    /// What the type of `value` knows of the stored value.
+    fileprivate func knownParts<Value: Codable>(of stored: PropertyList, given value: Value) throws -> PropertyList {
         let record = KeyRecord()
         var decoder = KeyValueDecoder()
         decoder.userInfo = userInfo
-        // The old value may be of another type: then it is replaced.
-        guard let known = try? decoder.decode(Value.self, from: old, recording: record) else {
-            return (new, 0)
-        }
-        var merge = KnownKeyMerge()
-        let merged = try merge.merge(new, over: old, oldForm: try tree(known, at: nil), known: record)
-        return (merged, merge.droppedElements)
+        let known = try? decoder.decode(Value.self, from: stored, recording: record)
+        // With converted keys the names that were asked for are not those of the file.
+        let areKeysTheirs = if case .useDefaultKeys = keyEncodingStrategy { true } else { false }
+        let form = try areKeysTheirs ? known.flatMap { try tree($0, at: nil) } : nil
+        return try stored.knownParts(
+            form: form, record: areKeysTheirs ? record : nil, given: form == nil ? try keysKnown(of: value) : nil)
     }
 }

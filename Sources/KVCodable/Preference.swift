@@ -1,4 +1,5 @@
 public import DefaultsStorage
+internal import Synchronization
 
 /// A property kept under a key of a store, with the value that it has while the key is absent.
 ///
@@ -30,14 +31,34 @@ public import DefaultsStorage
     private let read: @Sendable () throws -> Value?
     private let write: @Sendable (Value) throws -> Void
 
+    /// The value that was read or set last.
+    private final class Last<Kept: Sendable>: Sendable {
+        private let content = Mutex<Kept?>(nil)
+
+        var value: Kept? { content.withLock { $0 } }
+
+        func note(_ value: Kept?) -> Kept? {
+            // The old value is released after the lock.
+            _ = content.withLock { content in
+                defer { content = value }
+                return content
+            }
+            return value
+        }
+    }
+
     /// A property kept under `key`, whose default is the value that the declaration gives it. Keeps the store alive as
     /// long as the property; nothing is read before the property is.
     public init(wrappedValue: Value, _ key: String, in store: DefaultsStore) {
         self.key = key
         self.store = store
         defaultValue = wrappedValue
-        read = { try store.decode(Value.self, forKey: key) }
-        write = { try store.encode($0, forKey: key) }
+        let last = Last<Value>()
+        read = { last.note(try store.decode(Value.self, forKey: key)) }
+        write = { value in
+            _ = try store.encode(value, at: [.key(key)], from: last.value)
+            _ = last.note(value)
+        }
     }
 
     /// A property kept under `key` that is nil while the key is absent; setting it to nil removes the key.
@@ -45,8 +66,8 @@ public import DefaultsStorage
         self.init(wrappedValue: nil, key, in: store)
     }
 
-    /// A part of the value that is kept under `key`. A set changes that part in a transaction, and begins with
-    /// `defaults` where the key is absent.
+    /// A part of the value that is kept under `key`. A set changes that part, and begins with `defaults` where the key is
+    /// absent.
     public init<Root: Codable & Sendable>(
         _ part: any WritableKeyPath<Root, Value> & Sendable, of defaults: Root, _ key: String, in store: DefaultsStore
     ) {
@@ -55,16 +76,15 @@ public import DefaultsStorage
         defaultValue = defaults[keyPath: part]
         read = { try store.decode(Root.self, forKey: key)?[keyPath: part] }
         write = { value in
-            try store.update(Root.self, forKey: key) { root in
-                var new = root ?? defaults
-                new[keyPath: part] = value
-                root = new
-            }
+            let old = try store.decode(Root.self, forKey: key)
+            var new = old ?? defaults
+            new[keyPath: part] = value
+            _ = try store.encode(new, at: [.key(key)], from: old)
         }
     }
 
-    /// The stored value, decoded at each access, or the default. A set stores the value at once and keeps the keys that
-    /// its type does not know, as `encode(_:forKey:)`. From any thread.
+    /// The stored value, decoded at each access, or the default. A set stores what differs from the value that was read
+    /// or set last, and keeps the keys that its type does not know, as `encode(_:forKey:)`. From any thread.
     public var wrappedValue: Value {
         get { failure.noting(read) ?? defaultValue }
         nonmutating set { _ = failure.noting { try write(newValue) } }

@@ -66,10 +66,10 @@ extension PropertyListStorage {
         return try type.read(stored, at: path)
     }
 
-    /// Sets the value at `path`, given as `type` shows it. The keys of the stored value that the type does not know are
-    /// kept, unless `options` say that it is replaced.
+    /// Sets the value at `path`, given as `type` shows it. Merges it with the stored value, so that keys that the type
+    /// does not know are kept, unless `options` say that it is replaced.
     ///
-    /// - Returns: the number of stored elements with unknown keys that could not be matched with a new one.
+    /// - Returns: the number of elements of stored arrays that are gone with unknown keys.
     /// - Throws: `TypeError` with the path of the value that is not of the type; `DefaultsError` from the store.
     ///   Nothing is changed then.
     @discardableResult
@@ -79,9 +79,18 @@ extension PropertyListStorage {
     ) throws -> Int {
         let stored = options.replaces ? nil : try self.stored(at: path)
         let encoded = try type.write(value, over: stored, options: options) { path }
-        try setStored(encoded.list, at: path)
+        if options.replaces, let storage = self as? any SchemaStorage {
+            try storage.setStored(encoded.list, at: path, SchemaChange(replaces: true))
+        } else {
+            try setStored(encoded.list, at: path)
+        }
         return encoded.droppedElements
     }
+}
+
+extension CodableType.EncodeOptions {
+    /// The same for a store with a schema of types.
+    package var change: SchemaChange { SchemaChange(replaces: replaces, ancestor: ancestor) }
 }
 
 extension CodableType {
@@ -153,7 +162,7 @@ extension DefaultsStore {
     ///   - options: whether the keys that the type does not know are dropped.
     ///   - type: the type; nil for the schema's, and without one for values as they are stored.
     ///   - change: given the value as `type` shows it, or nil, gives the new one; nil changes nothing.
-    /// - Returns: the number of stored elements with unknown keys that could not be matched with a new one.
+    /// - Returns: the number of elements of stored arrays that are gone with unknown keys.
     /// - Throws: the error of `change`, and those of reading and setting. Nothing is changed then.
     @discardableResult
     public func update(
@@ -164,8 +173,10 @@ extension DefaultsStore {
         try transaction { transaction in
             let old = try type.map { try transaction.value(at: path, as: $0) } ?? transaction.value(at: path)
             guard let new = try change(old) else { return 0 }
+            var options = options
+            if options.ancestor == nil { options.ancestor = old }
             if let type { return try transaction.set(new, at: path, as: type, options: options) }
-            return try transaction.set(new, at: path, replaces: options.replaces)
+            return try transaction.set(new, at: path, options.change)
         }
     }
 }

@@ -283,7 +283,7 @@ private enum Outcome: Equatable, CustomStringConvertible {
         }
     }
 
-    // proves: G54
+    // proves: G58
     @Test("a declared type and the Swift type of its shape agree on generated values")
     func agree() throws {
         var disagreements: [String] = []

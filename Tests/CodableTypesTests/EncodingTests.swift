@@ -18,20 +18,20 @@ import Testing
             name: "renames fields to keys", type: "Window", value: ["width": 5, "title": "T"], stored: nil,
             result: ["width": 5, "window_title": "T"]),
         Row(
-            name: "leaves out defaults that were not stored", type: "Window",
-            value: ["width": 5, "theme": "dark", "tags": [String]()] as [String: Any], stored: nil, result: ["width": 5]
-        ),
+            name: "writes defaults that are given", type: "Window",
+            value: ["width": 5, "theme": "dark", "tags": [String]()] as [String: Any], stored: nil,
+            result: ["width": 5, "theme": "dark", "tags": [String]()] as [String: Any]),
         Row(
             name: "writes a default where the key was", type: "Window",
             value: ["width": 5, "theme": "dark"] as [String: Any], stored: ["width": 1, "theme": "light"],
             result: ["width": 5, "theme": "dark"]),
         Row(
-            name: "leaves out a default whose key was not stored, behind one that was", type: "Window",
+            name: "writes a default whose key was not stored, behind one that was", type: "Window",
             value: ["width": 5, "theme": "dark", "tags": ["b"]] as [String: Any], stored: ["tags": ["a"]],
-            result: ["width": 5, "tags": ["b"]] as [String: Any]),
+            result: ["width": 5, "theme": "dark", "tags": ["b"]] as [String: Any]),
         Row(
-            name: "writes the default of a missing field where the key was", type: "Window", value: ["width": 5],
-            stored: ["width": 1, "theme": "light"], result: ["width": 5, "theme": "dark"]),
+            name: "resets a field that is left out", type: "Window", value: ["width": 5],
+            stored: ["width": 1, "theme": "light"], result: ["width": 5]),
         Row(
             name: "keeps unknown keys, and removes known ones", type: "Window", value: ["width": 5],
             stored: ["width": 1, "window_title": "T", "future": [1]] as [String: Any],
@@ -96,7 +96,7 @@ import Testing
             result: ["value": 1, "children": [["value": 3, "note": "n"] as [String: Any]]] as [String: Any]),
     ]
 
-    // proves: G53
+    // proves: G57
     @Test("encodes over what is stored", arguments: rows)
     func encodes(_ row: Row) throws {
         let type = try sampleRegistry().type(row.type)
@@ -107,14 +107,17 @@ import Testing
         #expect(try type.decode(encoded.list) == type.decode(try tree(row.result)))
     }
 
-    @Test("the default of a missing field keeps what it can of the stored value, and counts what it cannot")
-    func dropsUnderDefaults() throws {
-        let registry = try sampleRegistry()
-        let type = try registry.declare("struct Line { points: [Point] = [[\"x\": 1, \"y\": 1]]; width: Int = 1 }")[0]
-        let points = [["x": 2.0, "y": 2.0, "b": 2.0], ["x": 1.0, "y": 1.0, "a": 1.0]]
-        let encoded = try type.encode(try tree(["width": 2]), over: try tree(["points": points]))
-        #expect(encoded.list == (try tree(["points": [points[1]], "width": 2] as [String: Any])))
-        #expect(encoded.droppedElements == 1)
+    @Test("stores what differs from the value that the program had")
+    func ancestor() throws {
+        let type = try sampleRegistry().type("Window")
+        let had = try tree(["width": 5, "theme": "dark", "tags": ["a"]] as [String: Any])
+        let given = try tree(["width": 6, "theme": "dark", "tags": ["a", "b"]] as [String: Any])
+        let stored = try tree(["width": 5, "tags": ["x", "a"], "window_title": "T", "future": 1] as [String: Any])
+        let encoded = try type.encode(given, over: stored, options: CodableType.EncodeOptions(ancestor: had))
+        #expect(
+            encoded.list
+                == (try tree(
+                    ["width": 6, "tags": ["x", "a", "b"], "window_title": "T", "future": 1] as [String: Any])))
     }
 
     @Test("replacing turns the merge off")

@@ -136,7 +136,7 @@ private struct Capitals: Codable {
         #expect(encoded.droppedElements == 0)
     }
 
-    // proves: G53
+    // proves: G57
     @Test("a set says how many elements with unknown parts it could not keep")
     func countsDropped() throws {
         let value: [String: Any] = ["id": 2, "full_name": "Ada", "addresses": [["street": "B"]]]

@@ -157,7 +157,7 @@ import Testing
         ("struct A { x: B }; struct B { y: A }", "Struct A contains itself: make x optional or an array"),
     ]
 
-    // proves: G55
+    // proves: G59
     @Test("a wrong declaration is an error, and declares nothing", arguments: wrongDeclarations)
     func declarationErrors(_ text: String, _ message: String) throws {
         let registry = TypeRegistry()

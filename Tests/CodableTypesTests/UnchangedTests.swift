@@ -31,7 +31,7 @@ import Testing
         #expect(try type.encode(list, over: stored).list.document === list.document)
     }
 
-    @Test("a default that is stored already stays, without a new document")
+    @Test("a default that is given is stored, without a new document")
     func storedDefault() throws {
         let registry = TypeRegistry()
         try registry.declare("struct A { x: Int = 1; y: B? }; struct B { z: Int = 2 }")
@@ -41,7 +41,7 @@ import Testing
         #expect(try type.encode(value, over: stored).list.document === value.document)
         let bare = try tree(["k": [["x": 5], ["x": 6]]])
         let encoded = try type.encode(value, over: bare).list
-        #expect(encoded == (try tree(["k": [["x": 1, "y": [:]] as [String: Any], ["x": 6, "y": [:]]]])))
+        #expect(encoded == value)
     }
 
     @Test("a part of a larger document comes back as that part")
@@ -61,7 +61,7 @@ import Testing
         let plan = try TypePlanCompiler.plan(of: type.form, generation: 0)
         let decoded = try PlanDecoding.decoded(stored, plan, as: plan.root)
         #expect(decoded.isUnchanged == (try tree(row.result) == stored))
-        let encoded = try PlanEncoding.encoded(decoded.list, over: nil, plan, as: plan.root)
+        let encoded = try PlanEncoding.encoded(decoded.list, plan, as: plan.root)
         #expect(encoded.isUnchanged == (encoded.list == decoded.list))
         #expect(encoded.isExact == (try PlanDecoding.decoded(encoded.list, plan, as: plan.root).list == decoded.list))
     }

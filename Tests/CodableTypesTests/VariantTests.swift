@@ -74,10 +74,10 @@ import Testing
             #"{"square": {"_0": 2.0}, "future": 1}"#
         ),
         (#"{"empty": {}}"#, #"{"square": {"_0": 1.0}, "a": 1, "z": 2}"#, #"{"empty": {}, "a": 1, "z": 2}"#),
-        // A default is written where its key was.
+        // A default that is given is written, and a value that is left out is reset.
         (#"{"circle": {"radius": 1.0}}"#, #"{"circle": {"radius": 5.0}}"#, #"{"circle": {"radius": 1.0}}"#),
-        (#"{"circle": {"radius": 1.0}}"#, #"{"circle": {}}"#, #"{"circle": {}}"#),
-        (#"{"circle": {}}"#, #"{"circle": {"radius": 4.0, "note": "x"}}"#, #"{"circle": {"radius": 1.0}}"#),
+        (#"{"circle": {"radius": 1.0}}"#, #"{"circle": {}}"#, #"{"circle": {"radius": 1.0}}"#),
+        (#"{"circle": {}}"#, #"{"circle": {"radius": 4.0, "note": "x"}}"#, #"{"circle": {}}"#),
     ]
 
     @Test("a set replaces the values of its case, and keeps what the type does not know", arguments: mergedRows)

@@ -97,7 +97,7 @@ private struct Told: Equatable, CustomStringConvertible {
         #expect(Told(error) == Told(kind, path, text), sourceLocation: location)
     }
 
-    // proves: G38
+    // proves: G42
     @Test("a value that is read and does not fit is named from the root of the store")
     func reads() throws {
         try store.set(
@@ -147,7 +147,7 @@ private struct Told: Equatable, CustomStringConvertible {
         }
     }
 
-    // proves: G34
+    // proves: G38
     @Test("a value that cannot be encoded is named from the root of the store, and nothing is changed")
     func writes() throws {
         try store.set(list(["title": "x", "extra": 1]), at: ["window"])
@@ -274,7 +274,7 @@ private struct Told: Equatable, CustomStringConvertible {
         #expect(error?.description == text)
     }
 
-    // proves: G54
+    // proves: G58
     @Test("a declared type and the Swift type of its shape tell the same of a value in a store")
     func declared() throws {
         let types = try TypeRegistry().declare(

@@ -47,7 +47,7 @@ import Testing
         #expect((error?.cause as? TypeError)?.description == message)
     }
 
-    // proves: G50
+    // proves: G54
     @Test(
         "refuses a change that a typed read would not give, and changes nothing", arguments: ["a.plist", "a.sqlite"],
         DefaultsDurability.allCases)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    // proves: G50
+    // proves: G54
     @Test("looks at a transaction when it is committed, nested ones included")
     func transactions() throws {
         try withStore { store in
@@ -135,7 +135,7 @@ import Testing
 
     private func volume() throws -> CodableType { try TypeRegistry().type("Int") }
 
-    // proves: G50
+    // proves: G54
     @Test("what is wrong already keeps nobody from opening, and can be put right")
     func wrongAlready() throws {
         try list(["volume": "wrong", "window": ["width": "wrong", "tags": ["a"]]]).serialized(as: .xml)

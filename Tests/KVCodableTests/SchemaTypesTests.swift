@@ -49,7 +49,7 @@ private final class Told: Sendable {
         #expect(error?.description == message)
     }
 
-    // proves: G51
+    // proves: G55
     @Test("shows a value as the type of its place, by stored keys")
     func shows() throws {
         let store = try open()
@@ -114,7 +114,7 @@ private final class Told: Sendable {
         #expect(try store.dictionary(of: .application) == before)
     }
 
-    // proves: G51
+    // proves: G55
     @Test("has the schema's defaults as the lowest of the registered ones")
     func defaults() throws {
         let store = try open { $0.defaults = try list(["scale": 2.0, "list": [["width": 1]]]) }
@@ -412,7 +412,7 @@ private final class Told: Sendable {
         #expect(try store.value(at: ["user", "name"])?.string == "Bo")
     }
 
-    // proves: G55
+    // proves: G59
     @Test("declares the types of a file, which errors name")
     func files() throws {
         let file = FileManager.default.temporaryDirectory.path + "/kvtypes-" + UUID().uuidString

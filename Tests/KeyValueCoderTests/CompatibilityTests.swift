@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    // proves: G78
+    // proves: G82
     @Test("a program written for KeyValueCoder 0.9 compiles as it is, and prints what it printed")
     func runsProgram() throws {
         let process = Process()

@@ -27,7 +27,7 @@ struct ComparedType: Sendable, CustomTestStringConvertible {
         return 0..<(cases / UInt64(ComparedType.all.count) + 1)
     }
 
-    // proves: G76
+    // proves: G80
     @Test("what Foundation's coders write, ours write, and each reads the other's", arguments: ComparedType.all)
     func agreesOnValues(type: ComparedType) throws {
         for seed in seeds {
@@ -36,7 +36,7 @@ struct ComparedType: Sendable, CustomTestStringConvertible {
         }
     }
 
-    // proves: G76
+    // proves: G80
     @Test("what is changed is read alike, or is an error for both", arguments: ComparedType.all)
     func agreesOnChangedValues(type: ComparedType) throws {
         for seed in seeds {
@@ -135,7 +135,7 @@ struct ComparedType: Sendable, CustomTestStringConvertible {
             nil, .dictionary(["a": .real(.infinity)])),
     ]
 
-    // proves: G76
+    // proves: G80
     @Test("what is written otherwise has its reason", arguments: writtenDifferences)
     func names(difference: WrittenDifference) throws {
         #expect((try? difference.theirs()) == difference.expected.theirs)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct GeneratedProgramTests {
     static let cases = ProcessInfo.processInfo.environment["KVCODABLE_CASES"].flatMap { UInt64($0) } ?? 2000
 
-    // proves: G77
+    // proves: G81
     @Test("programs write the same to Any, to the tree and with Foundation", arguments: 0..<4 as Range<UInt64>)
     func writes(part: UInt64) throws {
         for seed in 0..<(Self.cases / 40) {
@@ -54,7 +54,7 @@ import Testing
         #expect(written > Self.cases / 400)
     }
 
-    // proves: G76
+    // proves: G80
     @Test("programs read the same from Any, from the tree and with Foundation", arguments: 0..<4 as Range<UInt64>)
     func reads(part: UInt64) throws {
         for seed in 0..<(Self.cases * 3 / 20) {

@@ -65,7 +65,7 @@ private let tooDeep = "Values are nested deeper than 512 levels"
         }
     }
 
-    // proves: G81
+    // proves: G85
     @Test("a collection that contains itself is an error", arguments: Circle.allCases)
     func refusesCircles(kind: Circle) {
         let message = withCircle(kind) { value in text { try KeyValueDecoder().decode(Anything.self, from: value) } }
@@ -103,7 +103,7 @@ private let tooDeep = "Values are nested deeper than 512 levels"
         }
     }
 
-    // proves: G81
+    // proves: G85
     @Test("10,000 levels of Foundation's collections are an error", arguments: [true, false])
     func refusesDepth(areArrays: Bool) {
         var levels: [NSObject] = []
@@ -197,7 +197,7 @@ private let tooDeep = "Values are nested deeper than 512 levels"
             "18446744073709551615"),
     ]
 
-    // proves: G79
+    // proves: G83
     @Test("a number of every kind is what it holds, or an error", arguments: numbers)
     func readsNumbers(row: NumberRow) {
         var decoder = KeyValueDecoder()

@@ -133,13 +133,13 @@ import Testing
             "typeMismatch SELF.tArray[0].name: Expected String at SELF.tArray[0].name, found Int"),
     ]
 
-    // proves: G79
+    // proves: G83
     @Test("a value of another kind is an error that names both and the place", arguments: rejections)
     func rejectsValue(row: Rejection) {
         #expect(failure { try row.decodeValue(KeyValueDecoder(), row.value()) } == row.testDescription)
     }
 
-    // proves: G80
+    // proves: G84
     @Test("an integer of every width is read from numbers of every kind")
     func readsEveryWidth() throws {
         let sources: [Any] = [
@@ -319,7 +319,7 @@ import Testing
         .init(.clamping(roundingRule: nil), Decimal.nan, nil),
     ]
 
-    // proves: G79
+    // proves: G83
     @Test("numbers become integers under the strategy", arguments: numberRows)
     func decodesNumbers(row: NumberRow) throws {
         var decoder = KeyValueDecoder()

@@ -55,7 +55,7 @@ private func table(_ write: @escaping (inout KeyedEncodingContainer<Keys>) throw
         #expect(text.contains("Value at SELF.a cannot be encoded while one inside it is"))
     }
 
-    // proves: G82
+    // proves: G86
     @Test("a container or an encoder kept after its value is finished changes no other value", arguments: [0, 3])
     func ignoresKept(before: Int) throws {
         var keptContainer: KeyedEncodingContainer<Keys>?

@@ -74,7 +74,7 @@ private final class Base: Encodable, Sendable {
         Row([Nothing()], [[String: Any]()] as [Any]), Row([Int](), [Any]()), Row([String: Int](), [String: Any]()),
     ]
 
-    // proves: G80
+    // proves: G84
     @Test("a value encodes to its Any form", arguments: rows)
     func encodesValue(row: Row) throws {
         let result = try row.encode(KeyValueEncoder())

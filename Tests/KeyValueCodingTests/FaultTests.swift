@@ -10,7 +10,7 @@ private struct Box<Value: Codable & Sendable & Equatable>: Codable, Sendable, Eq
 
 /// What coders of this kind have got wrong before, each with the values that showed it.
 @Suite struct FaultTests {
-    // proves: G80
+    // proves: G84
     @Test(
         "a decimal number survives with all its digits",
         arguments: ["9007199254740993", "12345678901234567.25", "1e30", "-0.00000000000000000001"])
@@ -142,7 +142,7 @@ private struct Box<Value: Codable & Sendable & Equatable>: Codable, Sendable, Eq
         }
     }
 
-    // proves: G81
+    // proves: G85
     @Test("10,000 levels are an error either way, 500 are not")
     func limitsDepth() throws {
         var value: Any = [Any]()

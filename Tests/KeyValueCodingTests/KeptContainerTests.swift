@@ -69,7 +69,7 @@ private final class Farewell {
         return decoder
     }
 
-    // proves: G82
+    // proves: G86
     @Test("a container kept from one call reads its own value, whatever is decoded after it")
     func leavesContainersOfCalls() throws {
         var kept: [KeyedDecodingContainer<Curious.Keys>] = []
@@ -237,7 +237,7 @@ private final class Farewell {
         parents = []
     }
 
-    // proves: G82
+    // proves: G86
     @Test("one decoder on eight threads decodes each value by itself")
     func servesThreads() async throws {
         let decoder = KeyValueDecoder()

@@ -181,7 +181,7 @@ private struct Scaled: CodableWithConfiguration, Equatable {
         #expect(try KeyValueDecoder().decode(Scaled.self, from: list, configuration: 3) == Scaled(value: 6))
     }
 
-    // proves: G82
+    // proves: G86
     @Test("one encoder and one decoder serve eight threads at once")
     func servesThreads() async throws {
         var encoder = KeyValueEncoder()

@@ -41,7 +41,7 @@ private struct Record: Codable, Equatable, Sendable {
         #expect(try decoder.decode([Record].self, from: list) == [expected])
     }
 
-    // proves: G77
+    // proves: G81
     @Test("the tree is the one that the Any form makes", arguments: EncodingTests.rows)
     func matchesAny(row: EncodingTests.Row) throws {
         // 128-bit integers have an Any form, and none in a property list.
@@ -58,7 +58,7 @@ private struct Record: Codable, Equatable, Sendable {
         #expect(try encoder.encodeToPropertyList(["a": [date]]) == expected)
     }
 
-    // proves: G77
+    // proves: G81
     @Test("a type is read from the tree as from Any, error texts included", arguments: DecodingTests.rejections)
     func rejectsAsAny(row: DecodingTests.Rejection) throws {
         guard let list = try? PropertyList(any: row.value()), let any = try? list.any() else { return }

@@ -23,7 +23,7 @@ struct ArchiveVector: Decodable, Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct KeyedArchiveTests {
-    // proves: G75
+    // proves: G79
     @Test(
         "flattens as the vectors say, from XML and from binary", arguments: vectors("archives", of: ArchiveVector.self))
     func flattens(_ vector: ArchiveVector) throws {

@@ -17,7 +17,7 @@ private struct Application: Codable, Equatable {
 
     init() throws { folder = try TemporaryFolder() }
 
-    // proves: G23
+    // proves: G27
     @Test("changes one key of a file that holds many, and nothing else")
     func change() throws {
         let path = try folder.copy(of: "com.example.launcher.plist")

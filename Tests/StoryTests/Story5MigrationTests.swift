@@ -78,7 +78,7 @@ private func archive() throws -> Data {
         try store.close()
     }
 
-    // proves: G75
+    // proves: G79
     @Test("gives an error for a damaged archive, wherever it is cut or changed")
     func damaged() throws {
         let archive = Array(try archive())

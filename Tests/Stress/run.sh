@@ -32,7 +32,7 @@ part() {
   printf '%s\n' "${summary[@]: -2}"
 }
 
-processes() { make lib && python3 Tests/suites/processes.py --kills 1000 --sets 1000; }
+processes() { make lib && python3 Tests/suites/processes.py --kills 1000 --sets 1000 --rounds 25; }
 
 crowd() { make lib && swift build --build-tests && python3 Tests/suites/crowd.py --seconds 60 --limit 200; }
 
@@ -43,7 +43,7 @@ store() {
 tool() { make lib tool && python3 Tests/suites/tool.py --seconds 60; }
 
 generated() {
-  KVCODABLE_CASES=100000 KVCODABLE_OPERATIONS=1000000 swift test 2>&1
+  KVCODABLE_CASES=100000 KVCODABLE_OPERATIONS=1000000 KVCODABLE_MERGES=250000 swift test 2>&1
 }
 
 thread() {

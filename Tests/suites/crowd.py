@@ -132,7 +132,7 @@ def sleep_in_steps(seconds):
     return late
 
 
-# proves: G9, G60
+# proves: G9, G64
 def together(tools, folder, engine, seconds, limit):
     path = folder / f"shared.{engine}"
     crowd = Crowd(tools, path)
@@ -207,7 +207,7 @@ def is_ours(key):
     return key.rsplit("-", 1)[0] in NAMES
 
 
-# proves: G19
+# proves: G23
 def beside_user_defaults(tools, folder, seconds):
     program = BINARIES / "UserDefaultsHelper"
     if not program.exists():

@@ -233,7 +233,7 @@ def tarball(root, archive):
     check(good, "the README's C builds with the tarball, and runs", output)
 
 
-# proves: G104
+# proves: G108
 def installed(root, files, old):
     """Installed over an earlier version, used, removed: nothing is left, and nothing is wrong on the way."""
     before = root.listing()

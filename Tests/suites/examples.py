@@ -170,7 +170,7 @@ def lua_of(version):
             environment(LUA_CPATH=f"{ROOT}/build/lua/{version}/?.so;;"))
 
 
-# proves: G109
+# proves: G113
 def lua_snippets(folder):
     for version in LUAS:
         program, environment = lua_of(version)
@@ -205,7 +205,7 @@ def from_ffi(folder):
 C_COMPILERS = {"c": ("gcc", "-std=c11"), "cpp": ("g++", "-std=c++17")}
 
 
-# proves: G109
+# proves: G113
 def c_snippets(folder, language):
     for name, code in snippets(language):
         source, program = folder / f"snippet.{language}", folder / "snippet"
@@ -325,7 +325,7 @@ def command(line):
 OPERATORS = ROOT / "docs/operators.md"
 
 
-# proves: G109
+# proves: G113
 def operators(folder):
     """The commands of the operators' page, in their order, in the home of a user who has the stores that it names."""
     home = folder / "operator"

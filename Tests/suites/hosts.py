@@ -91,7 +91,7 @@ def follows(command, folder, what, installed):
           "".join(lines))
 
 
-# proves: G91, G93
+# proves: G95, G97
 def compiled_host(language, lua, folder, stage):
     compiler, source = COMPILED[language]
     module = "kvcodable-" + lua.replace("lua5.4", "lua")
@@ -116,7 +116,7 @@ def compiled_host(language, lua, folder, stage):
     follows([program], home, host, installed)
 
 
-# proves: G91, G93
+# proves: G95, G97
 def swift_host(folder):
     package = ROOT / "build/swift-host"
     forget_other_sources(package)

@@ -40,7 +40,7 @@ def listing(files):
     return [re.sub(r"lib/[\w-]+-linux-gnu/", "lib/<triplet>/", name).replace(version(), "<version>") for name in files]
 
 
-# proves: G104
+# proves: G108
 def consumer(stage, libraries, folder):
     """A C program from the staged files alone, with the one line of docs/installing.md."""
     packages = f"{stage}{libraries}/pkgconfig"
@@ -93,7 +93,7 @@ int main(void) {
 """
 
 
-# proves: G104
+# proves: G108
 def cmake(stage, prefix, folder):
     """Programs in C and C++ by the package for CMake, from an install that was moved."""
     moved, source = folder / "moved", folder / "cmake"
@@ -156,7 +156,7 @@ def packages(folder):
           "who may is told what is installed", output)
 
 
-# proves: G104
+# proves: G108
 def lua_modules(stage, prefix, files, folder):
     modules = [path for path in map(str, (path.relative_to(stage) for path in stage.rglob("kvcodable.so")))]
     check(len(modules) >= 4, "each Lua has its module", "\n".join(modules))

@@ -71,7 +71,7 @@ def is_named(case):
         for bound in (found[1], found[2]))
 
 
-# proves: G57
+# proves: G61
 def main():
     draft = validator()
     write_cases()

@@ -32,7 +32,7 @@ def set_lua(folder):
     return script
 
 
-# proves: G90
+# proves: G94
 def neovim(folder):
     notes = folder / "notes.json"
     options = folder / "nvim/margin.json"
@@ -228,7 +228,7 @@ def killed(nginx, workers):
         check(found[0] == 403, "nginx: what was set is in force in both", str(found))
 
 
-# proves: G90
+# proves: G94
 def nginx(folder):
     server = Nginx(folder)
     try:

@@ -82,7 +82,7 @@ def complete(code):
     return imports + "\n".join(named + [code])
 
 
-# proves: G109
+# proves: G113
 def check_documentation(package, folder):
     """Checks the types of the code against the modules that the package has built."""
     built = package / ".build/debug"

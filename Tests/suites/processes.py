@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real Lua processes on one file: kills in the middle of saves, and many writers at once.
 
-    processes.py [--kills N] [--writers N] [--sets N]
+    processes.py [--kills N] [--writers N] [--sets N] [--rounds N]
 
 Prints TAP. A check counts what is in the file afterwards, as Python's plistlib reads it.
 """
@@ -41,6 +41,27 @@ for i = 1, tonumber(arg[3]) do
   store:set(("writer %s key %d"):format(arg[2], i), i)
   store:update("counter", kv.int, function(n) return (n or 0) + 1 end)
 end
+"""
+
+# Each step is acknowledged when the sync has returned.
+SHARER = """
+local kv = require "kvcodable"
+local store = assert(kv.open_file(arg[1], { timeout = 60 }))
+for i = 1, tonumber(arg[3]) do
+  local name = arg[2] .. "-" .. i
+  store:set("own " .. name, i)
+  store:set({ "shared", name }, i)
+  local list = store:get "list" or {}
+  list[#list + 1] = name
+  store:set("list", list)
+  store:transaction(function(tx)
+    tx:set("counter", (tx:get "counter" or 0) + 1)
+  end)
+  assert(store:sync())
+  io.write(i, "\\n")
+  io.flush()
+end
+store:close()
 """
 
 
@@ -105,15 +126,51 @@ def write_at_once(folder, writers, sets):
     check(found["counter"] == writers * sets, f"the shared counter stands at {found['counter']} of {writers * sets}")
 
 
+# proves: G9
+def share_at_once(folder, rounds, writers, kills):
+    """Programs change a table, a list and a counter at once, and some are killed: nothing is lost, nothing is twice."""
+    seeded = random.Random(2)
+    lost, twice, counted = [], [], 0
+    for number in range(rounds):
+        path = folder / f"shared-{number}.plist"
+        running = {f"{number}.{writer}": start(SHARER, str(path), f"{number}.{writer}", "12", stdout=subprocess.PIPE)
+                   for writer in range(writers)}
+        for kill in range(kills):
+            time.sleep(seeded.uniform(0, 0.1))
+            name = seeded.choice([name for name in running if "k" not in name])
+            running[name].send_signal(signal.SIGKILL)
+            again = f"{name}k{kill}"
+            running[again] = start(SHARER, str(path), again, "6", stdout=subprocess.PIPE)
+        done = {}
+        for name, process in running.items():
+            done[name] = last_acknowledged(process.stdout.read()) or 0
+            process.wait()
+        found = plistlib.load(path.open("rb"))
+        acknowledged = [f"{name}-{i}" for name, count in done.items() for i in range(1, count + 1)]
+        for item in acknowledged:
+            if f"own {item}" not in found or item not in found["shared"] or item not in found["list"]:
+                lost.append(item)
+        twice += [item for item in set(found["list"]) if found["list"].count(item) > 1]
+        # A program that was killed may have counted once more than it could say.
+        if not len(acknowledged) <= found["counter"] <= len(acknowledged) + kills:
+            lost.append(f"counter {found['counter']} of {len(acknowledged)}")
+        counted += len(acknowledged)
+    check(not lost, f"{rounds} rounds of {writers} processes with {rounds * kills} kills: of {counted} steps each, in a "
+                    f"table, a list and a counter, none is lost {lost[:5]}")
+    check(not twice, f"and none is twice {twice[:5]}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--writers", type=int, default=8)
     parser.add_argument("--sets", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         kill_in_the_middle(Path(folder), options.kills)
         write_at_once(Path(folder), options.writers, options.sets)
+        share_at_once(Path(folder), options.rounds, options.writers, 4)
     finish()
 
 

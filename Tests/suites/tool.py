@@ -283,7 +283,7 @@ def words(text):
     return shlex.split(text)
 
 
-# proves: G106
+# proves: G110
 def try_table():
     place = Place()
     place.write("wrong.json", '{\n  "volume": 11,\n  "other": 1,\n  "windw": {}\n}\n')
@@ -457,7 +457,7 @@ def try_mending(place, edit):
         path.unlink()
 
 
-# proves: G107
+# proves: G111
 def try_editing_meanwhile(place, edit):
     """Another program changes another setting meanwhile, or the same one."""
     result = edit(f'"{TOOL}" set {PLAYER} theme dark speed 3; sed -i "s/\\"volume\\": 8/\\"volume\\": 9/" "$1"')
@@ -480,7 +480,7 @@ def try_editors(place, edit):
     tap.check(result == (0, "Nothing was changed.\n", ""), "VISUAL comes before EDITOR", str(result))
 
 
-# proves: G108
+# proves: G112
 def try_editing_one(place, edit):
     result = edit('sed -i "s/800/900/" "$1"; cp "$1" seen', "window")
     tap.check(result[0] == 1, "a setting without a value is not edited", str(result))
@@ -776,7 +776,7 @@ def set_and_edit(place, seconds):
     return counts, wrong
 
 
-# proves: G107
+# proves: G111
 def try_at_once(seconds):
     place = Place()
     place.write("script.lua", SCRIPT)

@@ -61,7 +61,7 @@ class Lists(Place):
 
 # ---- Secrets
 
-# proves: G108
+# proves: G112
 def try_secrets_of_lists():
     place = Lists()
     values = [{"secret": "S1", "width": 1}, {"secret": "S2", "width": 2}]
@@ -108,7 +108,7 @@ def watched(place, options, *commands):
     return lines
 
 
-# proves: G108
+# proves: G112
 def try_secrets_in_words():
     place = Lists()
     place.run("set", NAME, "name", "one")
@@ -157,7 +157,7 @@ def try_secrets_in_words():
 
 # ---- Output that goes nowhere
 
-# proves: G106
+# proves: G110
 def try_output():
     place = Lists()
     place.run("set", NAME, "name", "one")
@@ -197,7 +197,7 @@ def with_little_space(place, command, folder, size):
                           env=place.environment, timeout=60)
 
 
-# proves: G106
+# proves: G110
 def try_full_disks():
     place = Lists()
     (place.folder / "small").mkdir()

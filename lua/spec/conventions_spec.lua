@@ -130,7 +130,7 @@ describe("conventions", function()
 end)
 
 describe("errors", function()
-  -- proves: G87
+  -- proves: G91
   it("are objects with a message, a code and a path", function()
     local store = memory()
     local problem = failure(store.set, store, "a", { b = { 1, print } })
@@ -142,7 +142,7 @@ describe("errors", function()
     store:close()
   end)
 
-  -- proves: G38
+  -- proves: G42
   it("have a line and a column for text, and an offset for bytes", function()
     local _, problem = kv.decode '{"a": 1,\n "b": x}'
     assert.equal("malformed", problem.code)
@@ -170,7 +170,7 @@ describe("errors", function()
     assert.same(names, explained)
   end)
 
-  -- proves: G87
+  -- proves: G91
   it("are returned where io.open returns them", function()
     local function returned(value, problem)
       assert.is_nil(value)
@@ -186,7 +186,7 @@ describe("errors", function()
     assert.equal("type_mismatch", returned(kv.decode("[1]", "String")))
   end)
 
-  -- proves: G87
+  -- proves: G91
   it("are raised by get, set, update, remove and transaction", function()
     local store = memory()
     store:set("a", 1)
@@ -300,7 +300,7 @@ describe("opening", function()
     remove()
   end)
 
-  -- proves: G46
+  -- proves: G50
   it("for reading alone changes nothing", function()
     local folder, remove = support.folder()
     local path = folder .. "/a.plist"

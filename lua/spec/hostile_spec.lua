@@ -25,7 +25,7 @@ describe("hostile scripts", function()
   end
 
   describe("with metamethods", function()
-    -- proves: G85
+    -- proves: G89
     it("have none called while a table is walked", function()
       local calls = 0
       local function trap()
@@ -274,7 +274,7 @@ describe("hostile scripts", function()
   end)
 
   describe("that close a store", function()
-    -- proves: G86
+    -- proves: G90
     it("inside its watch lose nothing", function()
       local calls = 0
       for _ = 1, 2 do -- told in either order
@@ -290,7 +290,7 @@ describe("hostile scripts", function()
       assert.equal(0, kv.pump())
     end)
 
-    -- proves: G86
+    -- proves: G90
     it("inside its transaction get an error, which rolls back", function()
       local folder, remove = support.folder()
       local path = folder .. "/a.plist"
@@ -373,7 +373,7 @@ describe("hostile scripts", function()
       assert.same({ at = { 13 } }, store:get "p")
     end)
 
-    -- proves: G86
+    -- proves: G90
     it("in updates and transactions roll back, whatever is raised", function()
       for _, raised in ipairs { "text", 7, {}, false } do
         local ok, problem = pcall(store.update, store, "kept", function(list)
@@ -392,7 +392,7 @@ describe("hostile scripts", function()
       assert.same({ 1, "two" }, store:get "kept")
     end)
 
-    -- proves: G86
+    -- proves: G90
     it("by yielding are told that they may not", function()
       local Yielding = kv.struct "Yielding" {
         a = kv.int:convert { decode = coroutine.yield,
@@ -433,7 +433,7 @@ describe("hostile scripts", function()
     end)
   end)
 
-  -- proves: G85
+  -- proves: G89
   it("with converters have no metamethod called either", function()
     local Pair = kv.struct "TrappedPair" {
       list = kv.array_of(kv.int:convert {

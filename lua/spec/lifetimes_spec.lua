@@ -40,7 +40,7 @@ local function assert_over(handle)
   assert.is_true(handle:close())
 end
 
--- proves: G88
+-- proves: G92
 describe("a handle that nothing else keeps alive", function()
   it("on a part keeps the store", function()
     local _, part = alone(function() return open():at "p" end)

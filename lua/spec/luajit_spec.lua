@@ -5,7 +5,7 @@ if not rawget(_G, "jit") then return end
 local ffi = require "ffi"
 local most = ffi.cast("uint64_t", ffi.new("int64_t", -1))
 
--- proves: G83
+-- proves: G87
 describe("in LuaJIT", function()
   local store
   support.in_memory(before_each, after_each, function(made) store = made end)

@@ -2,7 +2,7 @@ local kv = require "kvcodable"
 local support = require "lua.spec.support"
 local failure = support.failure
 
--- proves: G89
+-- proves: G93
 describe("a method that there is not", function()
   local store
   support.in_memory(before_each, after_each, function(opened)

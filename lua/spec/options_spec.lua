@@ -2,7 +2,7 @@
 local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
--- proves: G89
+-- proves: G93
 describe("options that are none", function()
   local store
   support.in_memory(before_each, after_each, function(made) store = made end)

@@ -4,7 +4,7 @@ local kv = require "kvcodable"
 local support = require "lua.spec.support"
 local failure = support.failure
 
--- proves: G83
+-- proves: G87
 describe("in every Lua", function()
   local store
   support.in_memory(before_each, after_each, function(made) store = made end)

@@ -2,7 +2,7 @@
 local handles = require "lua.spec.handles"
 
 describe("all specs before this", function()
-  -- proves: G105
+  -- proves: G109
   it("made handles, and left none open", function()
     assert.is_true(handles.made > 0)
     assert.same({}, handles.open())

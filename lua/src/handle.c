@@ -88,6 +88,7 @@ static void free_store(void *store) { kv_store_free((kv_store *)store); }
 
 void kvl_set_store(kvl_handle *handle, kv_store *store) {
   handle->store = store;
+  handle->number = ++handle->state->stores;
   handle->owned->object = store;
   handle->owned->free_object = free_store;
 }

@@ -15,9 +15,10 @@ typedef struct kvl_handle {
   const void *mark; /* &kvl_handle_mark, which no other userdata begins with */
   kvl_state *state;
   struct kvl_handle *session;
-  struct kvl_handle *owner;    /* of a transaction: its store's session */
-  kv_store *store;             /* NULL once closed, or in a transaction */
-  kvl_owned *owned;            /* of the store, in its own handle */
+  struct kvl_handle *owner; /* of a transaction: its store's session */
+  kv_store *store;          /* NULL once closed, or in a transaction */
+  uint64_t number;  /* of the store, which no other one of the state has */
+  kvl_owned *owned; /* of the store, in its own handle */
   kv_transaction *transaction; /* NULL once over, or in a store */
   int is_transaction;
   int is_part;      /* whether user value KVL_PREFIX is set */

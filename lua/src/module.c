@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include "embedded.h"
+#include "stores/given.h"
 #include "stores/store.h"
 #include "stores/watch.h"
 
@@ -122,6 +123,8 @@ static int make_module(lua_State *L) {
   kvl_open_values(L, state);
   kvl_open_types(L);
   kvl_open_codec(L);
+  kvl_open_merging(L);
+  kvl_open_given(L);
   kvl_open_store(L);
   kvl_open_closing(L);
   kvl_open_transactions(L);

@@ -22,8 +22,10 @@
  *     values.c         data, uid, null; kv.type; the tags of tables
  *     types.c          type arguments, converters
  *     codec.c          decode, encode, read, write
+ *     merge.c          the merge of three values
  *
  *   stores/            stores, and watches of their changes (store.h)
+ *     given.c          what get gave (given.h)
  *     store.c          the methods of stores and transactions
  *     open.c           opening stores
  *     transaction.c    transactions and updates

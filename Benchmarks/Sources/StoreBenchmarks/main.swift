@@ -272,6 +272,7 @@ for (name, file) in [("plist", "plist"), ("SQLite", "sqlite")] {
     row("peak memory, 100000 keys, \(name)", unit: "MB", [("", ours), ("UserDefaults", theirs)])
 }
 try pathSets()
+try encodes()
 if (try? FileManager.default.createDirectory(atPath: memoryFolder, withIntermediateDirectories: true)) != nil {
     folder = memoryFolder
     try durableRows(where: ", in memory", withUserDefaults: false)
@@ -364,4 +365,33 @@ func pathSets() throws {
     guard try store.value(at: ["big", 7, "a"])?.integer == 1 else { throw PeerError(text: "path sets") }
     guard size > 10_000_000 else { throw PeerError(text: "the value has only \(size) bytes") }
     row("10,000 path sets into one value of 10 MB, flushed", [("", figure)])
+}
+
+/// A struct of 27 fields, set over itself and over one change.
+func encodes() throws {
+    struct Settings: Codable, Equatable {
+        var a1 = 1, a2 = 2, a3 = 3, a4 = 4, a5 = 5, a6 = 6, a7 = 7, a8 = 8, a9 = 9
+        var b1 = "one", b2 = "two", b3 = "three", b4 = "four", b5 = "five", b6 = "six", b7 = "seven", b8 = "eight"
+        var c1 = 0.5, c2 = 1.5, c3 = 2.5, c4 = 3.5, c5 = true, c6 = false, c7 = true
+        var d1: String?, d2: Int?, d3 = "end"
+    }
+    var options = DefaultsStore.Options()
+    options.durability = .manual
+    let store = try DefaultsStore.open(path: folder + "/struct.plist", options: options)
+    var settings = Settings()
+    try store.encode(settings, forKey: "settings")
+    try store.set(PropertyList(any: "kept"), at: ["settings", "unknown"])
+    try store.sync()
+    let same = try time(5, repetitions: 1000) { for _ in 0..<1000 { try store.encode(settings, forKey: "settings") } }
+    let changed = try time(5, repetitions: 1000) {
+        for index in 0..<1000 {
+            settings.a5 = index
+            try store.encode(settings, forKey: "settings")
+        }
+    }
+    guard try store.decode(Settings.self, forKey: "settings") == settings,
+        try store.stored(at: ["settings", "unknown"])?.string == "kept"
+    else { throw PeerError(text: "the struct is not what was set") }
+    row("encode of a struct of 27 fields over itself", unit: "µs", [("", same / 1000)])
+    row("encode of a struct of 27 fields over one change", unit: "µs", [("", changed / 1000)])
 }

@@ -47,13 +47,17 @@ extension CodableType {
     /// let options = CodableType.EncodeOptions(replaces: true)
     /// let list = try type.encode(stored, over: stored, options: options).list
     /// ```
-    public struct EncodeOptions: Sendable, Hashable {
+    public struct EncodeOptions: Sendable, Equatable {
         /// Whether the parts of the stored value that the type does not know are dropped.
         public var replaces: Bool
+        /// The value that the program had before it made its changes, in program form: what differs from it is stored.
+        /// nil stores all that is given, and removes a field that is left out.
+        public var ancestor: PropertyList?
 
         /// Options by which unknown parts are kept, unless `replaces` is true.
-        public init(replaces: Bool = false) {
+        public init(replaces: Bool = false, ancestor: PropertyList? = nil) {
             self.replaces = replaces
+            self.ancestor = ancestor
         }
     }
 
@@ -66,47 +70,63 @@ extension CodableType {
     public struct Encoded: Sendable, Equatable {
         /// The stored form, with the unknown parts of the old value that were kept.
         public var list: PropertyList
-        /// Stored elements of arrays that held unknown keys and could not be matched with a new element: their unknown
-        /// keys are lost.
+        /// The number of elements of stored arrays that are gone with keys that the type does not know.
         public var droppedElements: Int
     }
 
     /// The stored form of a value in program form.
     ///
-    /// The parts of the stored value that the type does not know are kept, through structs, enums with associated
-    /// values, arrays and dictionaries. A field with its default value is written only where the stored value has its
-    /// key.
+    /// Merges the value with the stored one: keys that the type does not know are kept, through structs, enums with
+    /// associated values, arrays and dictionaries. A given field is written, also one that has its default value.
     ///
     /// - Parameters:
     ///   - value: the value in program form.
     ///   - stored: the value that is stored now, in stored form; nil for none.
     ///   - path: where the value stands, for errors.
-    ///   - options: whether parts that the type does not know are dropped.
+    ///   - options: the value that the program had, and whether parts that the type does not know are dropped.
     /// - Throws: ``TypeError`` with the path of the first value that is not of the type, or of a field that the type
-    ///   does not declare; ``TypeError/Code/limitExceeded`` where the fields' keys, and the defaults of stored keys,
-    ///   add more than ``decode(_:at:)`` allows.
+    ///   does not declare; ``TypeError/Code/limitExceeded`` where the fields' keys add more than ``decode(_:at:)``
+    ///   allows.
     public func encode(
         _ value: PropertyList, over stored: PropertyList? = nil, at path: PropertyListPath = [],
         options: EncodeOptions = EncodeOptions()
     ) throws(TypeError) -> Encoded {
         do throws(TypeError) {
             let plan = try plans.plan()
-            return try encode(value, over: options.replaces ? nil : stored, plan)
+            let new = try encode(value, plan)
+            guard let stored, !options.replaces else { return Encoded(list: new, droppedElements: 0) }
+            return try merge(
+                new, with: stored, from: try options.ancestor.map { had throws(TypeError) in try encode(had, plan) },
+                plan)
         } catch {
             throw error.placed(below: path)
         }
     }
 
-    private func encode(
-        _ value: PropertyList, over stored: PropertyList?, _ plan: TypePlan
-    ) throws(TypeError) -> Encoded {
-        if let type = plan.swiftRoot { return try type.encode(value, over: stored) }
-        // The stored value matters only where it may hold unknown parts, or decides whether a default is written.
-        let old = stored.flatMap { plan.defaults.isEmpty && plan.knows($0) ? nil : $0 }
-        if let old { try TypeLimits.check(old) }
-        let encoded = try PlanEncoding.encoded(value, over: old, plan, as: plan.root)
+    private func encode(_ value: PropertyList, _ plan: TypePlan) throws(TypeError) -> PropertyList {
+        if let type = plan.swiftRoot { return try type.encode(value) }
+        let encoded = try PlanEncoding.encoded(value, plan, as: plan.root)
         if plan.isPure { plan.note(encoded, of: value) }
-        return Encoded(list: encoded.list, droppedElements: encoded.droppedElements)
+        return encoded.list
+    }
+
+    /// - Parameter had: the stored form of the value that the program had.
+    private func merge(
+        _ new: PropertyList, with stored: PropertyList, from had: PropertyList?, _ plan: TypePlan
+    ) throws(TypeError) -> Encoded {
+        if had == nil, plan.knows(stored) { return Encoded(list: new, droppedElements: 0) }
+        try TypeLimits.check(stored)
+        let ancestor = if let had { had } else { try knownParts(of: stored) }
+        do throws(PropertyListError) {
+            let merged = try PropertyList.merge(
+                ancestor: ancestor, ours: new, theirs: stored, rules: MergeRules(oursWins: true))
+            let list = merged.value ?? new
+            // Without an ancestor the new list has all that was given.
+            if had == nil, plan.isPure, let form = new.notedProgramForm(plan) { list.noteProgramForm(form, plan) }
+            return Encoded(list: list, droppedElements: merged.dropped)
+        } catch {
+            throw TypeError(error)
+        }
     }
 }
 

@@ -39,13 +39,6 @@ struct PlanOutput: ~Copyable {
         bytes.reserve(source.isWholeDocument ? document.byteCount &+ 48 : 0)
     }
 
-    /// Makes room for parts of another document.
-    mutating func allowParts(of old: Document) {
-        // No document is larger than half of the range of these sums.
-        nodeLimit = min(nodeLimit &+ old.nodeCount, PropertyListLimits.nodes / 2)
-        byteLimit = min(byteLimit &+ old.byteCount, PropertyListLimits.length / 2)
-    }
-
     /// The document; the output is empty afterwards.
     mutating func finish() -> PropertyList {
         PropertyList(document: Document(nodes: &nodes, bytes: &bytes), index: 0)

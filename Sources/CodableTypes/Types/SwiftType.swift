@@ -66,17 +66,19 @@ final class SwiftType: Sendable, Equatable {
         try renamed(try passed(stored).list, names)
     }
 
-    /// The stored form of a value, with the parts of `stored` that the type does not know.
-    func encode(_ value: PropertyList, over stored: PropertyList?) throws(TypeError) -> CodableType.Encoded {
+    /// The stored form of a value.
+    func encode(_ value: PropertyList) throws(TypeError) -> PropertyList {
         let value = try renamed(value, keys)
         let new = try passed(value)
         try checkFields(of: value, new)
-        guard let stored, let old = try? passed(stored) else {
-            return CodableType.Encoded(list: new.list, droppedElements: 0)
-        }
-        var merge = KnownKeyMerge()
-        let list = try merge.merge(new.list, over: stored, oldForm: old.list, known: old.known)
-        return CodableType.Encoded(list: list, droppedElements: merge.droppedElements)
+        return new.list
+    }
+
+    /// The stored value without what the type does not know.
+    func knownParts(of stored: PropertyList) throws(PropertyListError) -> PropertyList {
+        let passed = try? passed(stored)
+        return try stored.knownParts(
+            form: passed?.list, record: passed?.known ?? exampleKeys, given: passed == nil ? example : nil)
     }
 
     /// The keys of the value's dictionary that some code of the type asked for or writes.

@@ -98,7 +98,7 @@ struct SeenDictionary {
 
     subscript(key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
         guard let index = changes.find(key) else { return base[utf8: key] }
-        guard case .set(let value) = changes.entries[index] else { return nil }
+        guard case .whole(let value)? = changes.entries[index] else { return nil }
         return value
     }
 

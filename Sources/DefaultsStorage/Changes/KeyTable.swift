@@ -102,18 +102,6 @@ struct KeyTable<Value>: ~Copyable {
 
     func key(at index: Int) -> String { withKey(at: index) { String(decoding: $0, as: UTF8.self) } }
 
-    /// The same keys with other values.
-    func mapValues<Other>(_ transform: (Value) -> Other) -> KeyTable<Other> {
-        var result = KeyTable<Other>(seed: seed)
-        result.entries = entries.map { entry in
-            KeyTable<Other>.Entry(
-                hash: entry.hash, offset: entry.offset, length: entry.length, value: transform(entry.value))
-        }
-        result.bytes = bytes
-        result.slots = slots
-        return result
-    }
-
     /// The entries' numbers in the order of their keys' bytes.
     func sortedIndices() -> [Int] {
         bytes.withUnsafeBufferPointer { bytes in

@@ -55,13 +55,14 @@ extension Domain {
         }
         let state = try engine.refresh(over: memory, until: deadline)
         // The changes inherited from the parent process are the parent's to write. Changes made over them since are
-        // made again over the file, or they would be written with the parent's, a second time.
+        // merged with the file, or the parent's would be written a second time.
         if hasForked {
             try lock.withLock { () throws(DefaultsError) in
                 if let committed { inbox.noteChanges(of: committed) }
-                committed = nil
-                countStored()
-                try rebaseDelta()
+                try mergingChanges { () throws(DefaultsError) in
+                    committed = nil
+                    countStored()
+                }
             }
         }
         hasForked = false
@@ -160,24 +161,26 @@ extension Domain {
         let outcome = try writeOrDoubt(changes, merges: merges)
         let damaged = engine.damagedKeys
         try lock.withLock { () throws(DefaultsError) in
-            stored += growth(of: changes)
-            committing = nil
-            committingGrowth = FileSize()
-            damagedKeys = damaged
-            rules.format = engine.format
-            switch outcome {
-            case .document(let document):
-                base = document
-                committed = nil
-            case .committed:
-                try translating { () throws(PropertyListError) in try addCommitted(changes) }
+            let take = { () throws(DefaultsError) in
+                self.stored += self.growth(of: changes)
+                self.committing = nil
+                self.committingGrowth = FileSize()
+                self.damagedKeys = damaged
+                self.rules.format = self.engine.format
+                switch outcome {
+                case .document(let document):
+                    self.base = document
+                    self.committed = nil
+                case .committed:
+                    try self.translating { () throws(PropertyListError) in try self.addCommitted(changes) }
+                }
             }
+            guard hasTransaction else { return try take() }
             // Changes made meanwhile lie over the transaction's now.
-            if hasTransaction {
-                generation &+= 1
-                try rebaseDelta()
-            }
+            generation &+= 1
+            try mergingChanges(take)
         }
+        checkMerged()
     }
 
     /// Where it is not known whether the changes were written, they stay `committing` until it is.
@@ -190,11 +193,10 @@ extension Domain {
         }
     }
 
-    /// Has the engine write the changes; again when a program that knows nothing of our lock changed the file
-    /// meanwhile, or one removed the lock file, but not for ever.
+    /// Has the engine write the changes. If a program that does not take our lock changed the file meanwhile, or removed
+    /// the lock file, loads and merges its changes and writes again, at most 100 times.
     ///
-    /// - Parameter merges: whether the changes are made again over those. A transaction's are not: they go by the
-    ///   values that it has read.
+    /// - Parameter merges: false for a transaction, which depends on the values that it has read.
     private func write(_ changes: Delta, merges: Bool) throws(DefaultsError) -> CommitOutcome {
         for _ in 0..<100 {
             let conflict: DefaultsError
@@ -204,9 +206,19 @@ extension Domain {
                 guard error.code == .conflict else { throw error }
                 conflict = error
             }
+            let isTransaction = lock.withLock { committing !== changes }
+            let seen = try lock.withLock { () throws(DefaultsError) in
+                isTransaction ? try valuesStored(for: changes) : []
+            }
             try takeUp(try refreshEngine(until: .after(.seconds(2))))
-            try lock.withLock { () throws(DefaultsError) in try rebaseAll(changes) }
             if !merges { throw conflict }
+            guard isTransaction else { continue }
+            let dropped = try lock.withLock { () throws(DefaultsError) in
+                try merge(changes, seen: seen, over: valueStored)
+            }
+            checkMerged()
+            // The call fails that made the change.
+            if let dropped = dropped.first { throw dropped }
         }
         return try writeUnnoticed(changes)
     }
@@ -270,8 +282,8 @@ extension Domain {
         if ending == .failed { Flusher.shared.scheduleRetry(self) } else { Flusher.shared.schedule(self) }
     }
 
-    /// Takes up the state that the engine found, and makes the changes that wait for their flush again over it. The
-    /// caller holds the writer lock.
+    /// Takes the state that the engine found, and merges the unwritten changes with it. The caller holds the writer
+    /// lock.
     func takeUp(_ state: EngineState) throws(DefaultsError) {
         let differences = differences(state)
         try lock.withLock { () throws(DefaultsError) in
@@ -282,25 +294,29 @@ extension Domain {
             case .replaced(let list):
                 noteDifferences(differences)
                 let known = try translating { () throws(PropertyListError) in try knownDamaged() }
-                base = list
-                committed = known
-                countStored()
+                try mergingChanges { () throws(DefaultsError) in
+                    base = list
+                    committed = known
+                    countStored()
+                }
             case .changed(let changes):
                 let delta = Delta()
                 for (key, value) in changes {
                     key.withBytes { bytes in
                         let utf8 = bytes.bindMemory(to: UInt8.self)
-                        delta.set(value.map { .set($0) } ?? .removed, for: utf8)
+                        if let value { delta.set(value, for: utf8) } else { delta.remove(utf8) }
                     }
                 }
                 inbox.noteChanges(of: delta)
                 stored += growth(of: delta)
-                try translating { () throws(PropertyListError) in try addCommitted(delta) }
+                try mergingChanges { () throws(DefaultsError) in
+                    try translating { () throws(PropertyListError) in try addCommitted(delta) }
+                }
             }
             generation &+= 1
             forgetQuotas()
-            try rebaseDelta()
         }
+        checkMerged()
     }
 
     /// The values in memory of keys whose stored ones cannot be read: they count on; nil for none.
@@ -309,7 +325,7 @@ extension Domain {
         for key in damagedKeys.keys {
             let value = try key.withUnsafeBufferPointer { key throws(PropertyListError) in
                 if let committed, let index = committed.find(key) {
-                    return try committed.entries[index].overlay?.materialised()
+                    return try committed.value(at: index)
                 }
                 return base[utf8: key]
             }
@@ -336,34 +352,5 @@ extension Domain {
         // A watch may have begun since the keys were looked for.
         if differences == nil { all.insertEverything() }
         inbox.noteChanges(of: all)
-    }
-
-    private func rebaseDelta() throws(DefaultsError) {
-        try rebase(delta, tell) { key throws(PropertyListError) in try below(key) }
-        countChanges()
-    }
-
-    /// Makes all unwritten changes again over a base that changed in the middle of a commit. A conflict of a change
-    /// that is both in `changes` and in `committing` is told once.
-    private func rebaseAll(_ changes: Delta) throws(DefaultsError) {
-        let base = base
-        try rebase(changes, tell) { key throws(PropertyListError) in base[utf8: key] }
-        if let committing, committing !== changes {
-            try rebase(committing, tellNobody) { key throws(PropertyListError) in base[utf8: key] }
-        }
-        try rebaseDelta()
-    }
-
-    private func tellNobody(_ path: PropertyListPath, _ error: PropertyListError) {}
-
-    private func tell(_ path: PropertyListPath, _ error: PropertyListError) {
-        inbox.append(.conflict(DefaultsError(.pathMismatch, error.words, at: path, file: file)))
-    }
-
-    private func rebase(
-        _ changes: Delta, _ conflict: (PropertyListPath, PropertyListError) -> Void,
-        over value: (UnsafeBufferPointer<UInt8>) throws(PropertyListError) -> PropertyList?
-    ) throws(DefaultsError) {
-        try translating { () throws(PropertyListError) in try changes.rebase(conflict: conflict, over: value) }
     }
 }

@@ -10,6 +10,13 @@ extension Domain {
         _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
         over lower: PropertyList?, ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
+        let isStored = {
+            self.lock.withLock { self.target.find(key) == nil && self.isStored(value, key, path.steps[...]) }
+        }
+        if isStored() {
+            let look = lookAtFile()
+            if look == .isUnchanged || look == .isLoaded && isStored() { return true }
+        }
         let own = value.isWholeDocument ? value : value.compacted()
         let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.setting(own, at: path) }
         let growth = { (target: Delta) throws(PropertyListError) in
@@ -37,28 +44,36 @@ extension Domain {
         }
     }
 
-    /// Makes a change by path over the latest file where durability is immediate, since it depends on the changes of
-    /// others: an index means the element that it meant in memory.
+    /// Makes a change over the latest file where durability is immediate, merged with what other programs changed since
+    /// this one saw the value.
     ///
-    /// - Parameter change: makes it at the path as it is now, and says whether it did.
-    /// - Throws: ``DefaultsError/Code/conflict`` where another program changed the array so that the element cannot be
-    ///   told.
+    /// - Parameters:
+    ///   - changed: gives the value with the change; nil for a removed one.
+    ///   - change: makes the change, or sets the merged value if it is given one; says whether anything changed.
+    /// - Throws: ``DefaultsError/Code/conflict`` where another program's change counts.
     func overLatest(
-        _ operation: PathOperation, of key: UnsafeBufferPointer<UInt8>, _ handle: HandleState,
-        _ change: (PropertyListPath) throws(DefaultsError) -> Bool
+        _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState,
+        _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
+        _ change: (_ merged: PropertyList?) throws(DefaultsError) -> Bool
     ) throws(DefaultsError) -> Bool {
-        guard isImmediate else { return try change(operation.path) }
-        let seen = operation.hasIndex ? try value(key, handle, []) : nil
-        return try atOnce(handle) { () throws(DefaultsError) in
-            guard operation.hasIndex else { return try change(operation.path) }
-            let mapping = PathMapping(from: seen, to: try value(key, handle, []))
-            let moved: PathOperation?
-            do throws(PropertyListError) {
-                moved = try mapping.map(operation)
-            } catch {
-                throw DefaultsError(.conflict, error.words, at: location(of: key, error.path), file: file)
+        guard isImmediate else { return try change(nil) }
+        // A value that cannot be read can be replaced.
+        let seen = (try? value(key, handle, [])).flatMap { $0 }
+        return try atOnce(handle) { () throws(DefaultsError) -> Bool in
+            guard let seen else { return try change(nil) }
+            let latest = try value(key, handle, [])
+            let root: PropertyListPath = [.key(utf8: key)]
+            let ours = try DefaultsError.translating(below: root) { () throws(PropertyListError) in try changed(seen) }
+            // A set of what was seen already is meant for the latest file as well.
+            if seen == latest || ours == seen { return try change(nil) }
+            let merged = try DefaultsError.translating(below: root) { () throws(PropertyListError) -> Merge in
+                try PropertyList.merge(ancestor: seen, ours: ours, theirs: latest, limits: .store)
             }
-            return try moved.map { operation throws(DefaultsError) in try change(operation.path) } ?? false
+            if let conflict = merged.conflicts.first(where: { $0.kept == .theirs }) {
+                throw dropping(conflict, at: location(of: key, conflict.path))
+            }
+            guard let value = merged.value else { return latest == nil ? false : try remove(key, handle) }
+            return value == latest ? false : try change(value)
         }
     }
 

@@ -43,10 +43,10 @@ extension Domain {
 
     private func size(of delta: Delta, at index: Int, _ key: UnsafeBufferPointer<UInt8>) -> FileSize {
         switch delta.entries[index] {
-        case .set(let value): size(of: value, key)
-        case .removed: FileSize()
+        case .whole(let value): size(of: value, key)
+        case nil: FileSize()
         // A value that cannot be put together is counted when it can.
-        case .edited(let edited): (try? edited.overlay?.materialised()).map { size(of: $0, key) } ?? FileSize()
+        case .edited: (try? delta.value(at: index)).map { size(of: $0, key) } ?? FileSize()
         }
     }
 
@@ -97,7 +97,7 @@ extension Domain {
     ) -> FileSize {
         let format = sizeFormat
         let new = value.fileSize(as: format, depth: 1)
-        if let index, case .set(let old) = target.entries[index] {
+        if let index, case .whole(let old)? = target.entries[index] {
             return new - old.fileSize(as: format, depth: 1)
         }
         return new + FileSize(ofKey: key, as: format, depth: 1) - size(of: key, in: target)
@@ -140,9 +140,9 @@ extension Domain {
     ) throws(PropertyListError) -> (value: PropertyList?, reached: Int) {
         let overlay: Overlay?
         if let index = target.find(key) {
-            overlay = target.entries[index].overlay
+            overlay = target.entries[index]
         } else if let committing, let index = committing.find(key) {
-            overlay = committing.entries[index].overlay
+            overlay = committing.entries[index]
         } else {
             overlay = try below(key).map { .whole($0) }
         }

@@ -4,7 +4,7 @@ internal import PropertyLists
 extension Domain {
     /// Begins a transaction of the calling thread, or joins the one that it has open.
     ///
-    /// - Parameter isOneCall: whether its change can be made again over those of other programs.
+    /// - Parameter isOneCall: true if its change is merged with those of other programs.
     func beginTransaction(
         until deadline: Deadline, isOneCall: Bool = false
     ) throws(DefaultsError) -> OpenTransaction {

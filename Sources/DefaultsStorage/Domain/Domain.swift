@@ -56,6 +56,12 @@ final class Domain: @unchecked Sendable {
     private(set) var limits: StoreLimits
     /// The error of the last look at the file, if it could not be read. An event has reported it.
     var unreadable: DefaultsError?
+    /// The schemas of all handles.
+    var schemas: [DefaultsSchema] = []
+    /// Values that merges have made and that are not checked yet.
+    var merged: [MergedValue] = []
+    /// The first change since the last sync that another program's change took the place of.
+    var dropped: DefaultsError?
     var refusal: DefaultsError? { didSet { isRefusing = refusal != nil } }
     /// True if there is a refusal. Each change checks this; it would copy the Optional error field by field.
     private var isRefusing = false
@@ -155,8 +161,8 @@ extension Domain {
     func below(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step> = []
     ) throws(PropertyListError) -> PropertyList? {
-        if let committing, let index = committing.find(key) { return try committing.entries[index].value(at: steps) }
-        if let committed, let index = committed.find(key) { return try committed.entries[index].value(at: steps) }
+        if let committing, let index = committing.find(key) { return try committing.value(at: index, steps) }
+        if let committed, let index = committed.find(key) { return try committed.value(at: index, steps) }
         return base[utf8: key]?.value(atSteps: steps)
     }
 
@@ -197,26 +203,73 @@ extension Domain {
 // MARK: - Changing
 
 extension Domain {
-    /// Sets the value of a top-level key.
+    /// Sets the value of a top-level key. With immediate durability only inside of a transaction.
     func set(
         _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
     ) throws(DefaultsError) {
         let own = value.isWholeDocument || mayShareDocuments ? value : value.compacted()
-        try atOnce(handle) { () throws(DefaultsError) in
-            let mustSchedule = try lock.withLock { () throws(DefaultsError) in
-                try checkRefusal()
-                let target = self.target
-                let charges =
-                    handle.quotas.isEmpty
-                    ? [] : try charges(setting: own, at: [], of: key, copy: nil, in: target, handle, FileSize())
-                let index = target.find(key)
-                let growth = growth(setting: own, key, at: index, in: target)
-                try count(growth, in: target, handle, at: [.key(utf8: key)])
-                if let index { target.set(own, at: index) } else { target.set(own, for: key) }
-                if !quotas.isEmpty { noteQuotas(key, [], charges) }
-                return noteChange(of: key)
-            }
-            if mustSchedule { Flusher.shared.schedule(self) }
+        if try set(own, key, handle, unlessEqual: true) { return }
+        let look = lookAtFile()
+        if look != .isUnchanged { _ = try set(own, key, handle, unlessEqual: look == .isLoaded) }
+    }
+
+    /// - Parameter unlessEqual: whether nothing is set if the value is the stored one.
+    /// - Returns: whether the value was set.
+    private func set(
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, unlessEqual: Bool
+    ) throws(DefaultsError) -> Bool {
+        let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
+            try checkRefusal()
+            let target = self.target
+            let index = target.find(key)
+            if unlessEqual, index == nil, isStored(value, key, []) { return nil }
+            let charges =
+                handle.quotas.isEmpty
+                ? [] : try charges(setting: value, at: [], of: key, copy: nil, in: target, handle, FileSize())
+            let growth = growth(setting: value, key, at: index, in: target)
+            try count(growth, in: target, handle, at: [.key(utf8: key)])
+            if let index { target.set(value, at: index) } else { target.set(value, for: key) }
+            if !quotas.isEmpty { noteQuotas(key, [], charges) }
+            return noteChange(of: key)
+        }
+        guard let mustSchedule else { return false }
+        if mustSchedule { Flusher.shared.schedule(self) }
+        return true
+    }
+
+    /// Whether the value is the stored one, without a change that waits; with the lock held.
+    func isStored(
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) -> Bool {
+        guard committing?.find(key) == nil, !isInDoubt, let stored = try? below(key, steps) else { return false }
+        return stored == value
+    }
+
+    /// What a look at the file found.
+    enum Look {
+        case isUnchanged
+        /// It has changed and is loaded now.
+        case isLoaded
+        /// It could not be read, or is being written.
+        case isUnknown
+    }
+
+    /// Looks at the file, and loads it if it has changed: a set that equals what the file has need not be written. Does
+    /// not wait for a flush.
+    func lookAtFile() -> Look {
+        // A transaction has the file's lock, and has looked.
+        if !engine.isShared || lock.withLock({ isInTransaction }) { return .isUnchanged }
+        guard writerLock.acquire(until: .after(.zero)) else { return .isUnknown }
+        defer { writerLock.release() }
+        if rowFormat == nil, engine.isCurrent { return .isUnchanged }
+        do throws(DefaultsError) {
+            let state = try refreshEngine(until: .after(.zero))
+            try takeUp(state)
+            if case .unchanged = state { return .isUnchanged }
+            return .isLoaded
+        } catch {
+            // The flush reports it.
+            return .isUnknown
         }
     }
 
@@ -231,21 +284,19 @@ extension Domain {
         lock.withLock { isInTransaction && open.map { $0.isOneCall && $0.wholes > 0 } ?? false }
     }
 
-    /// Removes a top-level key; says whether it was there.
+    /// Removes a top-level key; says whether it was there. With immediate durability only inside of a transaction.
     func remove(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> Bool {
-        try atOnce(handle) { () throws(DefaultsError) in
-            let (isThere, mustSchedule) = try lock.withLock { () throws(DefaultsError) in
-                try checkRefusal()
-                guard holds(key) else { return (false, false) }
-                let target = self.target
-                note(FileSize() - size(of: key, in: target), in: target)
-                target.remove(key)
-                if !quotas.isEmpty { noteQuotas(key, []) }
-                return (true, noteChange(of: key))
-            }
-            if mustSchedule { Flusher.shared.schedule(self) }
-            return isThere
+        let (isThere, mustSchedule) = try lock.withLock { () throws(DefaultsError) in
+            try checkRefusal()
+            guard holds(key) else { return (false, false) }
+            let target = self.target
+            note(FileSize() - size(of: key, in: target), in: target)
+            target.remove(key)
+            if !quotas.isEmpty { noteQuotas(key, []) }
+            return (true, noteChange(of: key))
         }
+        if mustSchedule { Flusher.shared.schedule(self) }
+        return isThere
     }
 
     /// Makes a change; with immediate durability over the latest file, in a transaction of its own: one that cannot be
@@ -263,9 +314,9 @@ extension Domain {
     /// Whether the key has a value, as the calling thread sees it; with the lock held. Puts no value together.
     func holds(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
         let target = self.target
-        if let index = target.find(key) { return !target.entries[index].isRemoval }
-        if let committing, let index = committing.find(key) { return !committing.entries[index].isRemoval }
-        if let committed, let index = committed.find(key) { return !committed.entries[index].isRemoval }
+        if let index = target.find(key) { return !target.isRemoval(at: index) }
+        if let committing, let index = committing.find(key) { return !committing.isRemoval(at: index) }
+        if let committed, let index = committed.find(key) { return !committed.isRemoval(at: index) }
         return base[utf8: key] != nil || !damagedKeys.isEmpty && damagedKeys[Array(key)] != nil
     }
 

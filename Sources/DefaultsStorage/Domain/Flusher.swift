@@ -151,6 +151,7 @@ final class Flusher: @unchecked Sendable {
     private func leave() {
         flushAtExit()
         for domain in DomainRegistry.shared.openDomains {
+            domain.abandonTransaction()
             domain.keepUnsaved()
             domain.letGo()
         }

@@ -11,7 +11,7 @@ final class OpenTransaction {
     var depth = 1
     /// Whether one of them was rolled back: then none can be committed.
     var isBroken = false
-    /// Whether it is of one call, whose change can be made again over those of other programs.
+    /// True if it is of one call, whose change is merged with those of other programs.
     let isOneCall: Bool
     /// Whether its thread has begun to write it.
     var isCommitting = false

@@ -74,11 +74,11 @@ package protocol DefaultsSchemaTypes: AnyObject, Sendable {
     func defaults() throws -> PropertyList
     /// The stored value as its type shows it; nil where it stands for none.
     func read(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList?
-    /// The value to store for one as its type shows it, with the parts of the old one that the type does not know; and
-    /// how many elements of arrays were dropped with such parts.
+    /// The value to store for one as its type shows it, merged with the stored one; and how many elements of stored
+    /// arrays are gone with keys that the type does not know. nil where the schema has no type.
     func encode(
-        _ value: PropertyList, over stored: PropertyList?, at path: PropertyListPath
-    ) throws -> (list: PropertyList, dropped: Int)
+        _ value: PropertyList, over stored: PropertyList?, _ change: SchemaChange, at path: PropertyListPath
+    ) throws -> (list: PropertyList, dropped: Int)?
     /// The default at a path into `top`, the value of the path's first key, where nothing is stored.
     func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList?
     /// The stored value with the defaults of its missing parts.
@@ -87,7 +87,22 @@ package protocol DefaultsSchemaTypes: AnyObject, Sendable {
 
 /// A storage whose values are set by the types of a schema, where it has one: a store, or a transaction on one.
 package protocol SchemaStorage {
-    func set(_ value: PropertyList, at path: PropertyListPath, replaces: Bool) throws(DefaultsError) -> Int
+    func set(_ value: PropertyList, at path: PropertyListPath, _ change: SchemaChange) throws(DefaultsError) -> Int
+    /// Sets a value as it is to be stored.
+    func setStored(_ value: PropertyList, at path: PropertyListPath, _ change: SchemaChange) throws(DefaultsError)
+}
+
+/// How a value is set.
+package struct SchemaChange {
+    /// True if a schema's type keeps nothing that it does not know.
+    package var replaces: Bool
+    /// The value that the program had before its changes, as the type shows it; nil to set the value as given.
+    package var ancestor: PropertyList?
+
+    package init(replaces: Bool = false, ancestor: PropertyList? = nil) {
+        self.replaces = replaces
+        self.ancestor = ancestor
+    }
 }
 
 /// An error of a schema about a value, in words of its own.

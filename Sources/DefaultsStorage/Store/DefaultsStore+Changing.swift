@@ -12,32 +12,104 @@ extension DefaultsStore {
     /// Under a schema of types the value is given as its type shows it, and stored as that says, with the keys of the
     /// stored value that the type does not know; as ``setStored(_:at:)`` takes it else.
     public func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
-        _ = try set(value, at: path, replaces: false)
+        _ = try set(value, at: path, SchemaChange())
     }
 
-    /// As ``set(_:at:)``; gives the number of stored elements with unknown keys that could not be matched with a new
-    /// one.
-    ///
-    /// - Parameter replaces: whether a schema's type keeps nothing that it does not know.
+    /// As ``set(_:at:)``; gives the number of elements of stored arrays that are gone with keys that the
+    /// schema's type does not know.
     package func set(
-        _ value: PropertyList, at path: PropertyListPath, replaces: Bool
+        _ value: PropertyList, at path: PropertyListPath, _ change: SchemaChange
     ) throws(DefaultsError) -> Int {
         guard types != nil, let types = typesInForce else {
-            try setStored(value, at: path)
+            try setStored(value, at: path, change)
             return 0
         }
         guard !path.isEmpty else {
             var dropped = 0
             try replaceAll(with: value) { key, value throws(DefaultsError) in
-                dropped += try set(value, at: [.key(key)], replaces: replaces)
+                dropped += try set(value, at: [.key(key)], SchemaChange(replaces: change.replaces))
             }
             return dropped
         }
-        let old = replaces ? nil : try stored(at: path)
-        let encoded = try DefaultsSchema.translating(at: path) { try types.encode(value, over: old, at: path) }
+        let old = change.replaces ? nil : try stored(at: path)
+        let encoded = try DefaultsSchema.translating(at: path) { try types.encode(value, over: old, change, at: path) }
+        guard let encoded else {
+            try setStored(value, at: path, change)
+            return 0
+        }
         let (new, newPath) = try withDefault(encoded.list, at: path, types)
-        try setStored(new, at: newPath)
+        try setStored(new, at: newPath, SchemaChange(replaces: change.replaces))
         return encoded.dropped
+    }
+
+    /// Sets the value at `path` exactly as it is given: keys that a schema's type does not know go, and so does what
+    /// other programs change in the value before this change is written.
+    public func replace(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
+        _ = try set(value, at: path, SchemaChange(replaces: true))
+    }
+
+    /// Sets a value as it is to be stored: as a whole, or what differs from the ancestor, if there is one.
+    package func setStored(
+        _ value: PropertyList, at path: PropertyListPath, _ change: SchemaChange
+    ) throws(DefaultsError) {
+        guard let ancestor = change.ancestor, !path.isEmpty, !change.replaces else {
+            try setStored(value, at: path)
+            if change.replaces { domain.noteReplaced(path) }
+            return
+        }
+        report(try merge(ancestor: ancestor, ours: value, at: path))
+    }
+
+    /// Reports the conflicts of a merge in which another program's change was kept: an event, and the next sync's error.
+    package func report(_ conflicts: [MergeConflict]) {
+        domain.lock.withLock { domain.report(conflicts) }
+    }
+
+    /// Merges a change with the value at `path`: stores what differs between `ancestor`, the value that the program
+    /// had, and `ours`. What other programs changed meanwhile stays.
+    ///
+    /// Values are as they are stored, and nil is no value. The empty path merges the keys of two dictionaries with the
+    /// whole store.
+    ///
+    /// ```swift
+    /// let before = try store.stored(at: ["window"])
+    /// let after = try before?.setting(800, at: ["width"])
+    /// let conflicts = try store.merge(ancestor: before, ours: after, at: ["window"])
+    /// ```
+    ///
+    /// - Returns: the changes that could not both be kept, with their paths from the store's root.
+    /// - Throws: as ``setStored(_:at:)``.
+    @discardableResult
+    public func merge(
+        ancestor: PropertyList?, ours: PropertyList?, at path: PropertyListPath = []
+    ) throws(DefaultsError) -> [MergeConflict] {
+        guard !path.isEmpty else { return try mergeAll(ancestor ?? emptyDictionary, ours ?? emptyDictionary) }
+        // A default is no change of another program.
+        let theirs = try ancestor == nil ? own(path) : stored(at: path)
+        let merged = try DefaultsError.translating(below: path) { () throws(PropertyListError) in
+            try PropertyList.merge(ancestor: ancestor, ours: ours, theirs: theirs, limits: .store)
+        }
+        if merged.value != theirs {
+            if let value = merged.value { try setStored(value, at: path) } else { try remove(at: path) }
+        }
+        return merged.conflicts.map { conflict in
+            var conflict = conflict
+            conflict.path = path.appending(conflict.path)
+            return conflict
+        }
+    }
+
+    private func mergeAll(
+        _ ancestor: PropertyList, _ ours: PropertyList
+    ) throws(DefaultsError) -> [MergeConflict] {
+        for list in [ancestor, ours] where list.kind != .dictionary {
+            throw DefaultsError(.invalidValue, .expected("Dictionary at the root", found: "\(list.kind)"))
+        }
+        var conflicts: [MergeConflict] = []
+        for key in ours.keys + ancestor.keys.filter({ ours[$0] == nil }) where ancestor[key] != ours[key] {
+            conflicts += try merge(ancestor: ancestor[key], ours: ours[key], at: [.key(key)])
+        }
+        return conflicts
     }
 
     /// The value and the path to set instead of those given: a value inside of one that only the schema's defaults give
@@ -79,8 +151,9 @@ extension DefaultsStore {
             for index in rest.steps.indices { try checkKey(at: index + 1, of: path) }
             // Looked up though the key may be stored: another thread may remove it before the change is made.
             let lower = try lower(utf8)
-            let operation = PathOperation(path: rest, value: value)
-            _ = try domain.overLatest(operation, of: utf8, state) { rest throws(DefaultsError) in
+            let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.setting(value, at: rest) }
+            _ = try domain.overLatest(utf8, state, changed) { merged throws(DefaultsError) in
+                if let merged { return try setWhole(merged, utf8) }
                 let outcome = { try? ($0 ?? lower ?? emptyDictionary).setting(value, at: rest) }
                 return try underSchema(utf8, outcome) { generation throws(DefaultsError) in
                     try domain.set(value, at: rest, of: utf8, over: lower, ifGeneration: generation, state)
@@ -106,10 +179,20 @@ extension DefaultsStore {
         if isUIDMark(key), value.integer != nil {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])
         }
+        let changed = { (_: PropertyList) in value as PropertyList? }
+        _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
+            try setWhole(merged ?? value, key)
+        }
+    }
+
+    private func setWhole(
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>
+    ) throws(DefaultsError) -> Bool {
         if let schema, !domain.postpone(schema, key) {
             try schema.check(value, of: String(decoding: key, as: UTF8.self))
         }
         try domain.set(value, key, state)
+        return true
     }
 
     /// Removes the value at `path` from the application's domain, which uncovers the layer below; says whether there
@@ -121,13 +204,19 @@ extension DefaultsStore {
         return try key.withBytes { bytes throws(DefaultsError) in
             let utf8 = bytes.bindMemory(to: UInt8.self)
             try checkChange(utf8, path, nil)
-            if path.steps.count == 1 { return try domain.remove(utf8, state) }
+            if path.steps.count == 1 {
+                let changed = { (_: PropertyList) in nil as PropertyList? }
+                return try domain.overLatest(utf8, state, changed) { _ throws(DefaultsError) in
+                    try domain.remove(utf8, state)
+                }
+            }
             let rest = PropertyListPath(Array(path.steps.dropFirst()))
             // Looked up though the key may be stored: another thread may remove it before the change is made.
             let lower = try lower(utf8).flatMap { $0.value(at: rest) == nil ? nil : $0 }
             if lower == nil, try !domain.contains(utf8) { return false }
-            return try domain.overLatest(PathOperation(path: rest, value: nil), of: utf8, state) {
-                rest throws(DefaultsError) in
+            let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.removing(at: rest) ?? seen }
+            return try domain.overLatest(utf8, state, changed) { merged throws(DefaultsError) in
+                if let merged { return try setWhole(merged, utf8) }
                 let outcome = { try? ($0 ?? lower)?.removing(at: rest) }
                 return try underSchema(utf8, outcome) { generation throws(DefaultsError) in
                     try domain.remove(at: rest, of: utf8, over: lower, ifGeneration: generation, state)

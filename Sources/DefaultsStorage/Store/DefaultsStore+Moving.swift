@@ -49,7 +49,7 @@ extension DefaultsStore {
     }
 
     /// The value at a path in the application's domain alone.
-    private func own(_ path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
+    func own(_ path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
         guard case .key(let key)? = path.steps.first else {
             throw DefaultsError(.pathMismatch, "Expected a path that begins with a key", at: path)
         }

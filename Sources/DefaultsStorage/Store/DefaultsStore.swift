@@ -64,6 +64,7 @@ public final class DefaultsStore: @unchecked Sendable {
         domain.lock.withLock {
             domain.handles.add(durability)
             domain.quotas += quotas
+            if let schema { domain.schemas.append(schema) }
             if options.synchronization == .full, !isReadOnly { domain.synchronization = .full }
         }
         tellOfSize()
@@ -288,16 +289,28 @@ extension DefaultsStore {
 // MARK: - Writing and closing
 
 extension DefaultsStore {
-    /// Writes the changes of all handles of the process, and takes up those of other processes; returns when they are
-    /// on disk.
+    /// Writes the changes of all handles of the process and loads those of other processes. Returns when they are on
+    /// disk.
     ///
-    /// - Throws: ``DefaultsError/Code/misuse`` in a transaction of the calling thread: its commit writes.
+    /// - Throws: ``DefaultsError/Code/conflict`` if another program's change took the place of one that was made since
+    ///   the last sync: all other changes are written. ``DefaultsError/Code/misuse`` in a transaction of the calling
+    ///   thread: its commit writes.
     public func sync() throws(DefaultsError) {
         try checkOpen()
         guard !domain.lock.withLock({ domain.isInTransaction }) else { throw domain.inTransaction }
         let deadline = self.deadline
         if !isReadOnly { try domain.flush(until: deadline) }
         try refresh()
+        try throwDropped()
+    }
+
+    /// Throws the error of a change that was dropped since the last sync, once.
+    private func throwDropped() throws(DefaultsError) {
+        let dropped = domain.lock.withLock {
+            defer { domain.dropped = nil }
+            return domain.dropped
+        }
+        if let dropped { throw dropped }
     }
 
     /// Loads the changes of other processes, in every layer.
@@ -321,8 +334,8 @@ extension DefaultsStore {
     /// Closes the handle, once; its other calls fail from then on. Changes that are only in memory are written,
     /// whatever the durability.
     ///
-    /// - Throws: the error of writing. The handle is closed all the same; changes that could not be written are tried
-    ///   again as long as the process lives.
+    /// - Throws: the error of writing; the process retries it as long as it lives. ``DefaultsError/Code/conflict`` as
+    ///   ``sync()``. The handle is closed in each case.
     public func close() throws(DefaultsError) {
         let isFirst = domain.lock.withLock {
             defer { state.isClosed = true }
@@ -333,6 +346,7 @@ extension DefaultsStore {
             let isLast = domain.lock.withLock {
                 domain.handles.remove(durability)
                 domain.quotas.removeAll { quota in state.quotas.contains { $0 === quota } }
+                if let index = domain.schemas.firstIndex(where: { $0 === schema }) { domain.schemas.remove(at: index) }
                 return domain.handles.isEmpty
             }
             stopWatching()
@@ -345,6 +359,7 @@ extension DefaultsStore {
             Flusher.shared.retry(domain)
             throw error
         }
+        try throwDropped()
     }
 
     func checkOpen() throws(DefaultsError) {

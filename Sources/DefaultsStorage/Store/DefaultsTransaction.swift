@@ -16,7 +16,7 @@ public import PropertyLists
 ///
 /// `@unchecked Sendable`: the mutable state is guarded by the domain's lock.
 public final class DefaultsTransaction: @unchecked Sendable {
-    let store: DefaultsStore
+    package let store: DefaultsStore
     let inner: OpenTransaction
     private var isEnded = false
 
@@ -47,9 +47,27 @@ public final class DefaultsTransaction: @unchecked Sendable {
         try set(value, at: [.key(key)])
     }
 
-    package func set(_ value: PropertyList, at path: PropertyListPath, replaces: Bool) throws(DefaultsError) -> Int {
+    package func set(
+        _ value: PropertyList, at path: PropertyListPath, _ change: SchemaChange
+    ) throws(DefaultsError) -> Int {
         try checkUsable()
-        return try store.set(value, at: path, replaces: replaces)
+        return try store.set(value, at: path, change)
+    }
+
+    package func setStored(
+        _ value: PropertyList, at path: PropertyListPath, _ change: SchemaChange
+    ) throws(DefaultsError) {
+        try checkUsable()
+        try store.setStored(value, at: path, change)
+    }
+
+    /// As ``DefaultsStore/merge(ancestor:ours:at:)``, with this transaction's changes.
+    @discardableResult
+    public func merge(
+        ancestor: PropertyList?, ours: PropertyList?, at path: PropertyListPath = []
+    ) throws(DefaultsError) -> [MergeConflict] {
+        try checkUsable()
+        return try store.merge(ancestor: ancestor, ours: ours, at: path)
     }
 
     /// As ``DefaultsStore/stored(at:)``, with this transaction's changes.

@@ -67,6 +67,15 @@ extension kv_view {
     }
 }
 
+@c @implementation public func kv_lease_tree(
+    _ lease: OpaquePointer?, _ view: UnsafePointer<kv_view>?
+) -> OpaquePointer? {
+    guard let document = Handle.borrow(lease, as: Document.self), let node = view?.pointee.node else { return nil }
+    let index = node - document.nodes
+    guard index >= 0, index < document.nodeCount else { return nil }
+    return Handle.give(TreeHandle(PropertyList(document: document, index: index)))
+}
+
 @c @implementation public func kv_lease_free(_ lease: OpaquePointer?) {
     Handle.take(lease, as: Document.self)
 }

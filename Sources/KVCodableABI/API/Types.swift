@@ -179,6 +179,15 @@ private func giveNames(_ types: [CodableType], _ names: UnsafeMutablePointer<Opa
     Handle.take(type, as: TypeHandle.self)
 }
 
+@c @implementation public func kv_type_copy(_ type: OpaquePointer?) -> OpaquePointer? {
+    Handle.borrow(type, as: TypeHandle.self).map { Handle.give(TypeHandle($0.type)) }
+}
+
+@c @implementation public func kv_type_equal(_ left: OpaquePointer?, _ right: OpaquePointer?) -> CInt {
+    let (first, second) = (Handle.borrow(left, as: TypeHandle.self), Handle.borrow(right, as: TypeHandle.self))
+    return first === second || first?.type == second?.type ? 1 : 0
+}
+
 @c @implementation public func kv_type_decode(
     _ type: OpaquePointer?, _ stored: OpaquePointer?, _ value: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?

@@ -44,7 +44,7 @@ func write(
     let path = try path(steps, count)
     let options = try encodeOptions(flags)
     guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else {
-        return try storage.set(value, at: path, replaces: options.replaces)
+        return try storage.set(value, at: path, options.change)
     }
     return try storage.set(value, at: path, as: type, options: options)
 }
@@ -55,7 +55,7 @@ func write(
     _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: PropertyList,
     typed type: OpaquePointer?, _ flags: UInt32
 ) throws -> Int {
-    guard let key = try onlyKey(steps, count, in: store) else {
+    guard flags & UInt32(KV_REPLACE) == 0, let key = try onlyKey(steps, count, in: store) else {
         return try write(store, steps, count, value, type, flags)
     }
     let options = try encodeOptions(flags)
@@ -63,7 +63,7 @@ func write(
         try store.setStored(value, forUTF8Key: key)
         return 0
     }
-    let stored = options.replaces ? nil : try store.stored(forUTF8Key: key)
+    let stored = try store.stored(forUTF8Key: key)
     let encoded = try type.write(value, over: stored, options: options) { [.key(utf8: key)] }
     try store.setStored(encoded.list, forUTF8Key: key)
     return encoded.droppedElements

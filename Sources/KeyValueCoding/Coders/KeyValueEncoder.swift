@@ -72,15 +72,33 @@ extension KeyValueEncoder {
 
     /// Gives the value as a tree for `location` in a holder such as a store: every path of an error and of an encoder
     /// begins with it. Key strategies are given paths inside the value.
-    package func encodeToPropertyList<T: Encodable>(_ value: T, at location: PropertyListPath?) throws -> PropertyList?
-    {
-        let root = TreeEncodingNode(EncodingOutput(EncodingContext(self, location: location)))
+    ///
+    /// - Parameter sortsUnordered: whether equal sets, and equal dictionaries that become arrays, give equal trees.
+    package func encodeToPropertyList<T: Encodable>(
+        _ value: T, at location: PropertyListPath?, sortsUnordered: Bool = false
+    ) throws -> PropertyList? {
+        let context = EncodingContext(self, location: location, sortsUnordered: sortsUnordered)
+        let root = TreeEncodingNode(EncodingOutput(context))
         do {
             try root.encodeRoot(value)
             return try root.document()
         } catch let error as PropertyListError {
             throw EncodingError.invalidValue(value, error.codingContext(root.context))
         }
+    }
+}
+
+extension KeyValueEncoder {
+    /// The value as a tree in which each key that encoding left out, since its value is nil, has a placeholder: the keys
+    /// that the type knows.
+    package func keysKnown<T: Encodable>(of value: T) throws -> PropertyList? {
+        let context = EncodingContext(self)
+        context.keysLeftOut = []
+        let root = TreeEncodingNode(EncodingOutput(context))
+        try root.encodeRoot(value)
+        guard var list = try root.document() else { return nil }
+        for path in context.keysLeftOut ?? [] { list = (try? list.setting("", at: path)) ?? list }
+        return list
     }
 }
 

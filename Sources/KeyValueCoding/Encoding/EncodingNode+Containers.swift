@@ -56,6 +56,33 @@ extension EncodingNode {
             try node.encode(value, at: slot(key)) { .key(key) }
         }
 
+        // A nil that is left out is noted where a caller asks for the keys that a type knows.
+
+        func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: String?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: Int128?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws { try note(value, key, encode) }
+        func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try note(value, key, encode) }
+
+        private func note<T>(
+            _ value: T?, _ key: Key, _ encode: (T, Key) throws -> Void
+        ) throws {
+            if let value { return try encode(value, key) }
+            if node.context.keysLeftOut != nil { node.context.noteLeftOut(key, in: node.codingPath) }
+        }
+
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type, forKey key: Key
         ) -> KeyedEncodingContainer<NestedKey> {

@@ -233,6 +233,22 @@ final class TreeEncodingNode: EncodingNode {
         shape = .whole
     }
 
+    /// Writes an unordered collection as a sorted array.
+    ///
+    /// - Parameter together: the number of elements that stay together: a key and its value.
+    final func encodeSorted<T: Encodable>(_ value: T, _ together: Int) throws {
+        let other = TreeEncodingNode(EncodingOutput(context), path: pathInValue, depth: depth)
+        try value.encode(to: other)
+        guard let list = try other.document() else { return try writeNil(at: .whole) }
+        guard list.kind == .array, list.count > together else { return try write(.list(list), at: .whole) }
+        let elements = Array(list.elements)
+        let starts = stride(from: 0, to: elements.count, by: together).sorted {
+            elements[$0].precedes(elements[$1])
+        }
+        let sorted = starts.flatMap { elements[$0..<min($0 + together, elements.count)] }
+        try write(.list(PropertyList(sorted)), at: .whole)
+    }
+
     /// A nil that is left out takes what its name had before, when the dictionary is complete.
     private func leaveOut(_ name: String) {
         forgetNested(name)

@@ -144,16 +144,34 @@ private struct FileText {
         }
     }
 
-    /// Whether every byte of a text takes one byte in the file.
+    /// Whether every byte of a text takes one byte in the file. Looks at eight bytes at a time: without that a set of
+    /// 10,000 strings takes a quarter longer ("10,000 strings" of `make bench`).
     func isPlain(_ base: UnsafePointer<UInt8>?, _ count: Int) -> Bool {
-        let text = UnsafeBufferPointer(start: base, count: count)
-        var found: UInt8 = 0
-        switch format {
-        case .xml, .openStep: for byte in text { found |= isEscapedInXML(byte) ? 1 : 0 }
-        case .json: for byte in text { found |= isEscapedInJSON(byte) ? 1 : 0 }
-        case .binary: return isASCII(UnsafeRawBufferPointer(text))
+        let text = UnsafeRawBufferPointer(start: base, count: count)
+        if format == .binary { return isASCII(text) }
+        var position = 0
+        var found: UInt64 = 0
+        while position &+ 8 <= count {
+            found |= escapedBytes(text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            position &+= 8
+        }
+        while position < count {
+            // A space stands in for the other bytes.
+            found |= escapedBytes(0x2020_2020_2020_2000 | UInt64(text[position]))
+            position &+= 1
         }
         return found == 0
+    }
+
+    /// Not 0 if a byte of a word needs more than one byte.
+    private func escapedBytes(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        if format == .json {
+            let low = (word &- 0x20 &* ones) & ~word & (0x80 &* ones)
+            return low | zeroBytes(word ^ 0x22 &* ones) | zeroBytes(word ^ 0x5C &* ones)
+        }
+        return zeroBytes(word ^ 0x26 &* ones) | zeroBytes(word ^ 0x3C &* ones) | zeroBytes(word ^ 0x3E &* ones)
+            | zeroBytes(word ^ 0x0D &* ones)
     }
 
     private func isEscapedInXML(_ byte: UInt8) -> Bool { byte == 0x26 || byte == 0x3C || byte == 0x3E || byte == 0x0D }

@@ -118,7 +118,7 @@ static void descriptions(void) {
   kv_error_free(error);
 }
 
-/* proves: G38 */
+/* proves: G42 */
 static void locations(void) {
   kv_error *error = NULL;
   kv_str binary = {"bplist00oops", 12};
@@ -301,7 +301,7 @@ int fsync(int file) {
 }
 
 /* The new file is there, and may be gone after a power failure. */
-/* proves: G35 */
+/* proves: G39 */
 static void status_of_outcomes(void) {
   kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
   kv_step key = kv_key("a");
@@ -381,7 +381,7 @@ static void statuses_of_the_system(void) {
   kv_tree_free(tree);
 }
 
-/* proves: G37 */
+/* proves: G41 */
 static void all_statuses(void) {
   statuses_of_values();
   statuses_of_stores();

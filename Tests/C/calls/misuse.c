@@ -1,7 +1,7 @@
 /* misuse.c: calls that a program should not make, and their errors: calls from
  * within callbacks, transactions on other threads and without their store,
  * paths that no tree has. */
-/* proves: G97 */
+/* proves: G101 */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 

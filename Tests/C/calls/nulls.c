@@ -1,13 +1,23 @@
 /* nulls.c: every pointer argument of every function as NULL, and every other
  * argument as something that no caller should give. The rows are made from the
  * headers by rows.py. */
-/* proves: G96 */
+/* proves: G100 */
 #define _XOPEN_SOURCE 700
 #include <limits.h>
 #include <math.h>
 
 #include "check.h"
+#include "kvcodable_fields.h"
 #include "kvcodable_nodes.h"
+
+/* A struct with a table. */
+struct values {
+  int32_t width;
+};
+
+static const kv_field table[] = {
+    KV_FIELD(struct values, width, KV_FIELD_INT32, "window"),
+};
 
 /* Good arguments, made anew for each row. */
 struct fixture {
@@ -23,8 +33,11 @@ struct fixture {
   kv_str text, file, types, document, name, expression, declaration;
   kv_decode_options decode_options;
   kv_store_options store_options;
-  kv_view view;
+  kv_view view, leased;
+  kv_lease *lease;
   size_t node_count, byte_count;
+  const kv_field *fields;
+  struct values values, copy;
   kv_error *error;
   /* What calls write. */
   struct outputs {
@@ -118,12 +131,14 @@ static void make_objects(void) {
   g.description = parse("\"Int\"");
   g.cursor = kv_tree_root(g.tree);
   kv_tree_view(g.tree, &g.view);
+  g.fields = table;
   g.node_count = 3;
   g.byte_count = 6;
   g.builder = kv_builder_new();
   g.registry = kv_registry_new(NULL, 0);
   kv_registry_type(NULL, g.expression, &g.type, NULL);
   kv_store_open_file(kv_string("a.plist"), &g.store_options, &g.store, NULL);
+  kv_store_get_view(g.store, NULL, 0, NULL, &g.leased, &g.lease, NULL);
   kv_store_open_file(kv_string("b.plist"), &g.store_options, &g.target, NULL);
   kv_decode(kv_string("nonsense\x01"), NULL, NULL, NULL, NULL, &g.problem);
 }
@@ -149,6 +164,7 @@ static void free_outputs(void) {
 static void free_row(void) {
   free_outputs();
   kv_transaction_rollback(g.open_transaction);
+  kv_lease_free(g.lease);
   kv_store_free(g.store);
   kv_store_free(g.target);
   kv_type_free(g.type);

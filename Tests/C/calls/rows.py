@@ -29,11 +29,12 @@ GOOD = {
     "kv_transaction**": "&g.out_transaction",
     "kv_watch*": "NULL", "kv_watch**": "&g.out_watch", "kv_lease*": "NULL", "kv_lease**": "&g.out_lease",
     "const kv_node*": "g.view.node", "const char*": "g.view.bytes", "kv_view*": "&g.out_view",
+    "const kv_view*": "&g.leased", "const kv_lease*": "g.lease",
     "const kv_step*": "g.path", "kv_step*": "&g.out_step", "kv_str": "g.text", "kv_str*": "&g.out_text",
     "kv_bytes*": "&g.out_bytes", "kv_origin*": "&g.out_origin", "kv_format*": "&g.out_format",
     "const kv_decode_options*": "&g.decode_options", "const kv_store_options*": "&g.store_options",
     "kv_change": "change_nothing", "kv_watch_handler": "told_change", "kv_event_handler": "told_event",
-    "void*": "&g", "int*": "&g.out_int", "int32_t*": "&g.out_int", "int64_t*": "&g.out_integer",
+    "const kv_field*": "g.fields", "const void*": "&g.values", "void*": "&g", "int*": "&g.out_int", "int32_t*": "&g.out_int", "int64_t*": "&g.out_integer",
     "uint32_t*": "&g.out_small", "uint64_t*": "&g.out_unsigned", "double*": "&g.out_real", "size_t*": "&g.out_size",
     "struct lua_State*": "g.L", "const kv_lua_options*": "&g.options",
     "int": "1", "int64_t": "0", "uint32_t": "0", "uint64_t": "0", "double": "0",
@@ -43,9 +44,12 @@ GOOD = {
 # Sizes and values that go by the parameter's name.
 NAMED = {"steps": "1", "new_steps": "1", "root_count": "1", "step": "0", "count": "1", "root:kv_step*": "&g.out_step", "path_count": "1",
          "node_count": "g.node_count", "byte_count": "g.byte_count", "index:int": "1", "index": "0",
+         "values:void*": "&g.values", "to": "&g.copy", "name:const char*": '"Table"',
          "suite": "0", "path:kv_str": "g.file", "file:kv_str": "g.types", "bytes:kv_str": "g.document", "name:kv_str": "g.name",
          "expression:kv_str": "g.expression", "text:kv_str": "g.declaration",
          "description:const kv_tree*": "g.description", "target:kv_store*": "g.target"}
+# What frees a result, where that is no function of the type's own.
+FREES = {"char*": "free"}
 # What the function takes is gone from the fixture.
 TAKEN = {"kv_transaction_commit": "take_transaction()", "kv_transaction_rollback": "take_transaction()"}
 # What is written for a caller who may not want it.
@@ -53,7 +57,7 @@ OUTPUTS = {name for name in GOOD if name.endswith("**")} | {
     "kv_cursor*", "kv_view*", "kv_step*", "kv_str*", "kv_bytes*", "kv_origin*", "kv_format*", "int*", "int32_t*", "int64_t*",
     "uint32_t*", "uint64_t*", "double*", "size_t*"}
 # Inputs that may be absent, and outputs that may not: by parameter, or by function and parameter.
-ABSENT_IS_FINE = {"type", "options", "context", "old", "kv_type_encode.stored", "kv_registry_type.registry",
+ABSENT_IS_FINE = {"ancestor", "ours", "theirs", "type", "options", "context", "old", "kv_type_encode.stored", "kv_registry_type.registry",
                   "kv_tree_equal.left", "kv_tree_equal.right"}
 NEEDED = {"state", "kv_type_declaration.type", "kv_type_json_schema.type",
           "kv_type_decode.type", "kv_type_encode.type", "kv_type_at.type", "kv_store_migrate_archive.type",
@@ -106,7 +110,7 @@ def call(function, position, value):
     if "&g.error" in values:
         result = f"told({result})"
     is_given = function.result.endswith("*") and not function.result.startswith("const")
-    return f"{function.result[:-1]}_free({result})" if is_given else result
+    return f"{FREES.get(function.result, f'{function.result[:-1]}_free')}({result})" if is_given else result
 
 
 def rows(headers=header.EXPORTED):

@@ -35,7 +35,7 @@ static kv_type *make_type(const char *expression) {
 
 /* Values, types, an error and a store that no option asks to write by itself,
  * with all output caught. */
-/* proves: G98 */
+/* proves: G102 */
 static void check_quiet(void) {
   int out = dup(1), errors = dup(2), caught;
   kv_tree *tree = NULL, *value = NULL;
@@ -118,7 +118,7 @@ static void *work(void *argument) {
 }
 
 /* A finding about a value is noted with it, on any thread. */
-/* proves: G98 */
+/* proves: G102 */
 static void check_sharing(void) {
   Worker workers[THREADS];
   int good = 0;

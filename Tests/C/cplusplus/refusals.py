@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What kvcodable.hpp refuses when it is compiled, and in which words. Prints TAP."""
-# proves: G102
+# proves: G106
 import sys
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 // wrapper.cpp: kvcodable.hpp, with exceptions and without.
-// proves: G102
+// proves: G106
 #define _XOPEN_SOURCE 700
 #include <kvcodable.hpp>
 

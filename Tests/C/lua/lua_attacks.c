@@ -7,7 +7,7 @@
  *   lua_attacks --full     all; the time is asserted, too
  *   --print                a table instead of TAP
  *   --only TEXT            those with the text in their names */
-/* proves: G94 */
+/* proves: G98 */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 #include "cost.h"

@@ -29,7 +29,7 @@ static lua_State *open_state(lua_State *L, kv_lua_options options,
 
 /* ---- Watches */
 
-/* proves: G93 */
+/* proves: G97 */
 static void check_watches(void) {
   kv_store *store = new_store("{}");
   kv_lua_options options = {.max_watches = 3};
@@ -648,7 +648,7 @@ static void give_part(lua_State *L, const kv_store *store) {
   lua_setglobal(L, "p");
 }
 
-/* proves: G95 */
+/* proves: G99 */
 static void check_quota(void) {
   kv_store *store = new_store("{\"mine\": {\"host\": \"0123456789\"}}");
   kv_lua_options options = {.policy = KV_LUA_NO_FILES, .quota = 2000};

@@ -1,7 +1,7 @@
 /* lua_hidden.c: no error that a script meets through a handle which its host
  * pushed says where the store is kept. Each is provoked through a handle of the
  * script's own as well, which does say so: the silence means something. */
-/* proves: G92 */
+/* proves: G96 */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 

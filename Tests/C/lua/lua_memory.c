@@ -210,7 +210,7 @@ static int fail_at(lua_State *L, Memory *memory, kv_store *store, long point,
   return good;
 }
 
-/* proves: G88 */
+/* proves: G92 */
 static void check_failures(long step) {
   Memory memory;
   kv_store *store = new_store("{}");
@@ -336,7 +336,7 @@ static const char finalizing[] =
     "end\n"
     "return count > 150\n";
 
-/* proves: G88 */
+/* proves: G92 */
 static void check_collecting(int generational) {
   Memory memory;
   kv_store *store = new_store("{}");

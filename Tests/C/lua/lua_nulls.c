@@ -1,7 +1,7 @@
 /* lua_nulls.c: every pointer argument of kvcodable_lua.h as NULL, and every
  * other argument as something that no caller should give. The rows are made
  * from the header by rows.py. */
-/* proves: G96 */
+/* proves: G100 */
 #include <limits.h>
 
 #include "lua_support.h"

@@ -146,7 +146,7 @@ static void check_publishing(void) {
   remove_folder();
 }
 
-/* proves: G91 */
+/* proves: G95 */
 static void check_policies(void) {
   static const char refused[] =
       "local kv, code = kv, ...\n"

@@ -48,7 +48,7 @@ static int use_state(void) {
   return good;
 }
 
-/* proves: G105 */
+/* proves: G109 */
 static void check_sequence(void) {
   int good = 0;
   for (int i = 0; i < 50; i++) good += use_state();
@@ -257,7 +257,7 @@ static int note(lua_State *L) {
   return 0;
 }
 
-/* proves: G88 */
+/* proves: G92 */
 static void check_closing(void) {
   static const char open[] =
       "stores, watches = {}, {}\n"

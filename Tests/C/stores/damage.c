@@ -77,7 +77,7 @@ static void opening(void) {
 
 /* A file that a program may be writing in place: damaged once it has not been
  * written for as long as the handle says. */
-/* proves: G21 */
+/* proves: G25 */
 static void settling(void) {
   kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
   kv_str file = kv_string(in_folder("s.plist"));
@@ -112,7 +112,7 @@ static void recovering(void) {
   CHECK(opened("a.sqlite", KV_CORRUPTION_RECOVER, &store, NULL) == KV_CORRUPT);
 }
 
-/* proves: G26 */
+/* proves: G30 */
 static void running(void) {
   kv_store *store = NULL;
   kv_watch *watch = NULL;

@@ -11,7 +11,7 @@ static ino_t file_number(const char *path) {
   return stat(path, &status) == 0 ? status.st_ino : 0;
 }
 
-/* proves: G35 */
+/* proves: G39 */
 static void check_debt(const char *name, kv_durability durability) {
   char path[400];
   kv_store_options options = {.size = sizeof options};

@@ -62,7 +62,7 @@ static double cost_of(void (*change)(kv_store *, int), int count) {
   return best;
 }
 
-/* proves: G49 */
+/* proves: G53 */
 static void check_growth(const char *name, void (*change)(kv_store *, int)) {
   double small = cost_of(change, SMALL), large = cost_of(change, LARGE);
   printf("# %s: %.1f us each, in 32 times as much %.1f\n", name,

@@ -101,7 +101,7 @@ static int has(const kv_store *store, const char *name) {
   return kv_store_get(store, &key, 1, NULL, NULL, NULL) == KV_OK;
 }
 
-/* proves: G45 */
+/* proves: G49 */
 static void moving(void) {
   kv_tree *defaults = parse("{\"volume\": 7, \"ui\": {\"x\": 1, \"y\": 2}}");
   kv_store_options options = store_options(KV_ENGINE_MEMORY);
@@ -190,7 +190,7 @@ static void origins(const kv_store *store) {
 }
 
 /* Every layer holds its own keys and all those of the layers below it. */
-/* proves: G42 */
+/* proves: G46 */
 static void search(void) {
   kv_str suite = kv_string("org.example.suite");
   kv_tree *arguments = parse("{\"arguments\": 2, \"managed\": 9}");

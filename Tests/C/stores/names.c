@@ -28,7 +28,7 @@ static void set_one(const char *name, kv_engine engine) {
   kv_store_free(store);
 }
 
-/* proves: G47 */
+/* proves: G51 */
 static void folders(void) {
   umask(0);
   CHECK(is_names(KV_ENGINE_AUTOMATIC, "[]"));

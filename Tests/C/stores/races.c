@@ -163,7 +163,7 @@ static void set_number(long number) {
   kv_store_set_integer(store, &n, 1, number, NULL);
 }
 
-/* proves: G16 */
+/* proves: G20 */
 static void race(kv_engine engine, kv_durability durability, const char *name) {
   void *(*const bodies[])(void *) = {read_numbers, read_numbers, come_and_go,
                                      change_others};

@@ -330,7 +330,7 @@ static void transactions(void) {
 
 /* A fallback for all that is no value of the kind: nothing, another kind, a path
  * that leads through a scalar, no store. */
-/* proves: G101 */
+/* proves: G105 */
 static void fallbacks(void) {
   kv_store *store = new_store(
       "{\"b\": true, \"i\": 7, \"r\": 0.5, \"s\": \"four\", \"d\": {\"a\": 1}, "

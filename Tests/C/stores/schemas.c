@@ -51,7 +51,7 @@ static kv_status set(kv_store *store, const char *key, const char *json,
   return status;
 }
 
-/* proves: G50 */
+/* proves: G54 */
 static void refusals(void) {
   kv_store *store = open_settings(), *other = NULL;
   kv_step path[3] = {kv_key("window"), kv_key("tags"), kv_index(1)};
@@ -221,7 +221,7 @@ static int stores(const kv_store *store, const kv_step *path, size_t steps,
 }
 
 /* Gets and sets of scalars without a type, by the schema's types. */
-/* proves: G51 */
+/* proves: G55 */
 static void typed_scalars(void) {
   kv_store *store = open_typed("scalars.plist", "{\"scale\": 2}");
   int64_t integer = 0;

@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-/* proves: G44 */
+/* proves: G48 */
 static void transactions(void) {
   kv_store *store = memory_store();
   kv_transaction *transaction = NULL;
@@ -186,7 +186,7 @@ static void note_limit(void *context, kv_event event, kv_str message) {
 }
 
 /* The limits of a store, in bytes and in values and keys. */
-/* proves: G41 */
+/* proves: G45 */
 static void limits(void) {
   static char text[2000];
   kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
@@ -334,7 +334,7 @@ static void refuse_long_paths(void) {
   kv_store_free(store);
 }
 
-/* proves: G105 */
+/* proves: G109 */
 static void hold_no_more(void) {
   /* Flushed by this thread alone: until then changes are kept. */
   kv_store_options options = store_options(KV_ENGINE_MEMORY);

@@ -46,7 +46,7 @@ static int set_number(void *context, const kv_tree *old, kv_tree **changed) {
   return 0;
 }
 
-/* proves: G23 */
+/* proves: G27 */
 static void check_rest(kv_store *store) {
   kv_step launch[3] = {kv_key("Target Applications"), kv_index(0),
                        kv_key("Launch Count")};

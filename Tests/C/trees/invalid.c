@@ -1,6 +1,6 @@
 /* invalid.c: each file of the corpus's invalid/ is done with in under 0.1 s of
  * the processor and 64 MB above its size. */
-/* proves: G74 */
+/* proves: G78 */
 #define _DEFAULT_SOURCE
 #include "cost.h"
 

@@ -2,7 +2,7 @@
  * own: time, and memory above the file's size.
  *
  * Sizes are in megabytes; LIMITS_SIZE sets that of damaged files (40). */
-/* proves: G74 */
+/* proves: G78 */
 #define _DEFAULT_SOURCE
 #include "cost.h"
 

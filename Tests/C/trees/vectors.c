@@ -1,6 +1,6 @@
 /* vectors.c: the rows of Tests/Vectors, read by the library's own reader of
  * JSON, give in C what they give in Swift. */
-/* proves: G73 */
+/* proves: G77 */
 #include "check.h"
 
 #include <math.h>

@@ -73,7 +73,7 @@ static int is_names(kv_tree *names, const char *json) {
 }
 
 /* Texts from files, which errors name. */
-/* proves: G55 */
+/* proves: G59 */
 static void files(void) {
   kv_registry *registry = kv_registry_new(NULL, 0);
   kv_tree *names = NULL;
@@ -172,7 +172,7 @@ static void json_schemas(void) {
 }
 
 /* Types that are published for a store, read by another program's registry. */
-/* proves: G56 */
+/* proves: G60 */
 static void published(void) {
   const kv_str name = kv_string("org.example.player");
   kv_registry *registry = kv_registry_new(NULL, 0);

@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <math.h>
 #include <stdbool.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "check.h"
@@ -221,7 +222,7 @@ static const char *const faults[][2] = {
     {"{\"plugins\": [5]}", "Expected Dictionary at plugins[0], found Int"},
 };
 
-/* proves: G100 */
+/* proves: G104 */
 static void refusals(void) {
   struct settings s;
   memset(&s, 0, sizeof s);
@@ -363,6 +364,21 @@ static struct settings read_all(kv_store *store) {
   return s;
 }
 
+/* Whether both structs have the same values: they give the same stores. */
+static int are_same(const struct settings *left, const struct settings *right) {
+  kv_store *stores[] = {store_of("{}"), store_of("{}")};
+  kv_tree *trees[] = {NULL, NULL};
+  CHECK(kv_write_fields(stores[0], fields, count, NULL, left, NULL) == KV_OK);
+  CHECK(kv_write_fields(stores[1], fields, count, NULL, right, NULL) == KV_OK);
+  for (int i = 0; i < 2; i++) {
+    kv_store_snapshot(stores[i], &trees[i], NULL);
+    kv_store_free(stores[i]);
+  }
+  int good = kv_tree_equal(trees[0], trees[1]);
+  for (int i = 0; i < 2; i++) kv_tree_free(trees[i]);
+  return good;
+}
+
 /* What one handle reads, another has from what was written. */
 static void round_trip(void) {
   kv_store *store = store_of(everything), *other = store_of("{}");
@@ -371,11 +387,11 @@ static void round_trip(void) {
   s.opened = 0.25;
   CHECK(kv_write_fields(other, fields, count, NULL, &s, NULL) == KV_OK);
   again = read_all(other);
-  CHECK(kv_fields_are_same(fields, count, (char *)&s, (char *)&again));
+  CHECK(are_same(&s, &again));
   CHECK(again.saved == 1790000000 && again.opened == 0.25);
   kv_copy_fields(fields, count, &again, &same);
   CHECK(same.path != again.path && !strcmp(same.path, again.path));
-  CHECK(kv_fields_are_same(fields, count, (char *)&same, (char *)&again));
+  CHECK(are_same(&same, &again));
   kv_free_fields(fields, count, &s);
   kv_free_fields(fields, count, &again);
   kv_free_fields(fields, count, &same);
@@ -384,7 +400,7 @@ static void round_trip(void) {
 }
 
 /* Differences alone are written, and what others did meanwhile stays. */
-/* proves: G100 */
+/* proves: G104 */
 static void differences(void) {
   kv_store *store = store_of(everything);
   struct settings s = read_all(store), old;
@@ -456,34 +472,19 @@ static void elements(void) {
   s.plugins[0] = old.plugins[2]; /* moved to the front */
   s.plugins[1] = old.plugins[1];
   s.plugins[1].has_level = false; /* changed where it was */
-  strcpy(s.plugins[2].name, "d"); /* new, where another was that stays */
+  s.plugins[2] = (struct plugin){.name = "d", .gain = 1}; /* new */
   CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
   CHECK(store_is(store,
                  "{\"plugins\": [{\"name\": \"c\", \"level\": 1, \"x\": 3},"
                  " {\"name\": \"b\", \"x\": 2},"
-                 " {\"name\": \"d\", \"level\": 1,"
-                 " \"audio\": {\"gain\": 0.0}}]}"));
-  /* Where another has added one, no index tells which is which. */
-  kv_step third[] = {kv_key("plugins"), kv_index(3), kv_key("x")};
-  kv_step added[] = {kv_key("plugins"), kv_index(3)};
-  old = s;
-  kv_tree *empty = parse("{}");
-  kv_store_set(store, added, 2, empty, NULL, 0, NULL, NULL);
-  kv_tree_free(empty);
-  kv_store_set_integer(store, third, 3, 9, NULL);
-  s.plugin_count = 1;
-  s.plugins[0].level = 2;
-  CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
-  CHECK(store_is(store,
-                 "{\"plugins\": [{\"name\": \"c\", \"level\": 2,"
-                 " \"audio\": {\"gain\": 0.0}}]}"));
-  old = s;
+                 " {\"name\": \"d\", \"audio\": {\"gain\": 1.0}}]}"));
   s.plugin_count = 5;
   kv_error *error = NULL;
   CHECK(kv_write_fields(store, field, 1, &old, &s, &error) ==
         KV_INVALID_ARGUMENT);
   CHECK(error_says(error, KV_INVALID_ARGUMENT,
                    "the count is larger than the array at plugins"));
+  s = old = read_all(store);
   s.plugin_count = 0;
   CHECK(kv_write_fields(store, field, 1, &old, &s, NULL) == KV_OK);
   CHECK(store_is(store, "{\"plugins\": []}"));
@@ -521,7 +522,7 @@ static kv_store *merge_others(void) {
   s = read_all(store);
   s.plugins[1].has_level = false;
   old = s;
-  strcpy(s.plugins[1].name, "c");
+  s.plugins[1].gain = 3;
   s.plugins[0].has_level = false;
   CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
   return store;
@@ -545,10 +546,10 @@ static void merge_lengths(kv_store *store) {
   CHECK(store_is(store,
                  "{\"plugins\": [{\"name\": \"a\", \"audio\": {\"gain\": 2},"
                  " \"x\": 5}, {\"name\": \"new\", \"audio\": {\"gain\": 1.0}},"
-                 " {\"name\": \"c\", \"level\": 78}],"
+                 " {\"name\": \"b\", \"level\": 78,"
+                 " \"audio\": {\"gain\": 3.0}}],"
                  " \"sizes\": [7, 1, 5, 5], \"tags\": [\"b\"]}"));
-  /* Where another made it longer, the struct counts, and what reads alike is
-   * as it was. */
+  /* Others may make it longer or shorter meanwhile. */
   s = read_all(store);
   old = s;
   set_integer(store, "sizes", 4, NULL, 6);
@@ -557,29 +558,33 @@ static void merge_lengths(kv_store *store) {
   s.sizes[0] = 8;
   s.plugins[2].level = 79;
   CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
-  CHECK(
-      store_is(store,
-               "{\"plugins\": [{\"name\": \"a\", \"audio\": {\"gain\": 2.0}},"
-               " {\"name\": \"new\", \"audio\": {\"gain\": 1.0}},"
-               " {\"name\": \"c\", \"level\": 79, \"audio\": {\"gain\": 0.0}}],"
-               " \"sizes\": [8, 1, 5, 5], \"tags\": [\"b\"]}"));
-  /* Where another put something else there, the struct counts. */
-  old = s;
-  set_integer(store, "plugins", 1, NULL, 5);
-  s.plugins[1].gain = 2;
-  CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
-  CHECK(
-      store_is(store,
-               "{\"plugins\": [{\"name\": \"a\", \"audio\": {\"gain\": 2.0}},"
-               " {\"name\": \"new\", \"audio\": {\"gain\": 2.0}},"
-               " {\"name\": \"c\", \"level\": 79, \"audio\": {\"gain\": 0.0}}],"
-               " \"sizes\": [8, 1, 5, 5], \"tags\": [\"b\"]}"));
+  CHECK(store_is(store,
+                 "{\"plugins\": [{\"name\": \"new\","
+                 " \"audio\": {\"gain\": 1.0}}, {\"name\": \"b\","
+                 " \"level\": 79, \"audio\": {\"gain\": 3.0}}],"
+                 " \"sizes\": [8, 1, 5, 5, 6], \"tags\": [\"b\"]}"));
 }
 
-/* proves: G100 */
+/* A value of another kind that others put there stays. */
+static void merge_kinds(kv_store *store) {
+  kv_step last[] = {kv_key("sizes"), kv_index(4)};
+  kv_store_remove(store, last, 2, NULL);
+  struct settings s = read_all(store), old = s;
+  set_integer(store, "plugins", 0, NULL, 5);
+  s.plugins[0].gain = 2;
+  s.plugins[1].gain = 4;
+  CHECK(kv_write_fields(store, arrays, 4, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"plugins\": [5, {\"name\": \"b\", \"level\": 79,"
+                 " \"audio\": {\"gain\": 4.0}}],"
+                 " \"sizes\": [8, 1, 5, 5], \"tags\": [\"b\"]}"));
+}
+
+/* proves: G104 */
 static void merging(void) {
   kv_store *store = merge_others();
   merge_lengths(store);
+  merge_kinds(store);
   kv_store_free(store);
 }
 
@@ -603,13 +608,134 @@ static void untouched_numbers(void) {
   s.number = 2;
   CHECK(kv_write_fields(store, table, 1, &old, &s, NULL) == KV_OK);
   CHECK(store_is(store, "{\"gains\": [0.5, 0.3]}"));
-  /* In a shorter array of another's, what reads alike is as it was. */
+  /* Also where another made the array shorter. */
   old = s;
   kv_step last[] = {kv_key("gains"), kv_index(0)};
   kv_store_remove(store, last, 2, NULL);
   s.gains[0] = 0.75F;
   CHECK(kv_write_fields(store, table, 1, &old, &s, NULL) == KV_OK);
   CHECK(store_is(store, "{\"gains\": [0.75, 0.3]}"));
+  kv_store_free(store);
+}
+
+/* What a struct removes is gone, with what its table does not know of it. */
+static void removals(void) {
+  struct removed {
+    float volume;
+    bool has_volume, has_window;
+    struct window window;
+    struct plugin plugins[3];
+    int plugin_count;
+  } s, old;
+  const kv_field table[] = {
+      KV_FIELD_OPTIONAL(struct removed, volume, has_volume, KV_FIELD_FLOAT,
+                        "sound", "volume"),
+      KV_FIELD_OPTIONAL_NESTED(struct removed, window, has_window,
+                               window_fields, "windows", "main"),
+      KV_FIELD_NESTED_ARRAY(struct removed, plugins, plugin_count,
+                            plugin_fields, "plugins")};
+  kv_store *store = store_of(
+      "{\"sound\": {\"volume\": 0.1, \"x\": 1}, \"windows\": {\"main\":"
+      " {\"width\": 1, \"x\": 2}, \"y\": 3}, \"plugins\":"
+      " [{\"level\": 1, \"x\": 4}, {\"level\": 2.0, \"x\": 5},"
+      " {\"level\": 3}], \"z\": 6}");
+  memset(&s, 0, sizeof s);
+  s.window.height = 480; /* a default that is not stored */
+  CHECK(kv_read_fields(store, KV_FIELDS(table), &s, NULL) == KV_OK);
+  CHECK(s.has_volume && s.has_window && s.plugin_count == 3);
+  old = s;
+  s.has_volume = s.has_window = false;
+  s.plugins[0] = s.plugins[2];
+  s.plugin_count = 1;
+  /* Meanwhile another program adds an element. */
+  kv_tree *added = parse("{\"level\": 9, \"x\": 7}");
+  kv_step fourth[] = {kv_key("plugins"), kv_index(3)};
+  CHECK(kv_store_set(store, fourth, 2, added, NULL, 0, NULL, NULL) == KV_OK);
+  kv_tree_free(added);
+  CHECK(kv_write_fields(store, KV_FIELDS(table), &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"sound\": {\"x\": 1}, \"windows\": {\"y\": 3},"
+                 " \"plugins\": [{\"level\": 3},"
+                 " {\"level\": 9, \"x\": 7}], \"z\": 6}"));
+  kv_store_free(store);
+}
+
+/* A change of others wins over a removal. */
+static void removed_and_changed(void) {
+  kv_store *store = store_of(
+      "{\"windows\": {\"second\": {\"width\": 1}}, \"plugins\":"
+      " [{\"name\": \"a\", \"level\": 1}, {\"name\": \"b\"}]}");
+  struct settings s = read_all(store), old = s;
+  kv_step width[] = {kv_key("windows"), kv_key("second"), kv_key("width")};
+  kv_store_set_integer(store, width, 3, 2, NULL);
+  set_integer(store, "plugins", 0, "level", 2);
+  s.has_second = 0;
+  s.plugin_count = 0;
+  CHECK(kv_write_fields(store, fields, count, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"windows\": {\"second\": {\"width\": 2}}, \"plugins\":"
+                 " [{\"name\": \"a\", \"level\": 2}]}"));
+  kv_store_free(store);
+}
+
+/* Without an old struct the store becomes what the struct has. */
+static void without_old(void) {
+  const kv_field *window = &fields[16]; /* and the second one */
+  const char json[] =
+      "{\"window\": {\"width\": 640.0, \"height\": 480, \"x\": 1},"
+      " \"windows\": {\"second\": {\"width\": 1, \"height\": 2, \"x\": 2},"
+      " \"y\": 3}, \"z\": 4}";
+  kv_store *store = store_of(json);
+  struct settings s = read_all(store);
+  uint64_t generation = kv_store_generation(store);
+  CHECK(kv_write_fields(store, window, 2, NULL, &s, NULL) == KV_OK);
+  CHECK(kv_store_generation(store) == generation && store_is(store, json));
+  s.window.height = 500;
+  s.has_second = 0;
+  CHECK(kv_write_fields(store, window, 2, NULL, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"window\": {\"width\": 640.0, \"height\": 500,"
+                 " \"x\": 1}, \"windows\": {\"y\": 3}, \"z\": 4}"));
+  /* A wrong value is replaced, and nothing is made for what is absent. */
+  kv_step path[] = {kv_key("window"), kv_key("width")};
+  kv_store_set_string(store, path, 2, kv_string("wide"), NULL);
+  CHECK(kv_write_fields(store, window, 2, NULL, &s, NULL) == KV_OK);
+  CHECK(store_is(store,
+                 "{\"window\": {\"width\": 640, \"height\": 500,"
+                 " \"x\": 1}, \"windows\": {\"y\": 3}, \"z\": 4}"));
+  kv_store_free(store);
+  store = store_of("{}");
+  CHECK(kv_write_fields(store, window, 2, NULL, &s, NULL) == KV_OK);
+  CHECK(store_is(store, "{\"window\": {\"width\": 640, \"height\": 500}}"));
+  kv_store_free(store);
+}
+
+static int refuse_path(void *refused, const kv_step *path, size_t steps,
+                       const kv_tree *value) {
+  (void)value;
+  return steps && text_equals(path[0].key, refused);
+}
+
+/* Of several keys all change or none. */
+static void refused_keys(void) {
+  kv_store_options options = store_options(KV_ENGINE_MEMORY);
+  kv_store *store = NULL;
+  kv_error *error = NULL;
+  options.check = refuse_path;
+  options.check_context = "path";
+  CHECK(kv_store_open_file(kv_string("e"), &options, &store, NULL) == KV_OK);
+  CHECK(kv_store_import(store, kv_string("{\"flag\": true, \"tags\": [\"a\"]}"),
+                        NULL, NULL) == KV_OK);
+  struct settings s = read_all(store), old = s;
+  s.flag = false;
+  s.i8 = 5;
+  s.path = "p";
+  strcpy(s.tags[0], "b");
+  s.window.width = 1;
+  CHECK(kv_write_fields(store, fields, count, &old, &s, &error) == KV_REFUSED);
+  CHECK(kv_error_status(error) == KV_REFUSED && path_length(error) == 1);
+  kv_error_free(error);
+  CHECK(store_is(store, "{\"flag\": true, \"tags\": [\"a\"]}"));
   kv_store_free(store);
 }
 
@@ -848,6 +974,7 @@ static void declarations(void) {
   old.flag = false;
   s.window.width = 1024;
   CHECK(kv_write_fields(typed, fields, count, &old, &s, NULL) == KV_OK);
+  s.path[5] = 2;
   CHECK(kv_write_fields(typed, fields, count, NULL, &s, NULL) ==
         KV_INVALID_VALUE); /* XML has no control characters */
   kv_free_fields(fields, count, &s);
@@ -917,7 +1044,7 @@ static void renamed(void) {
 }
 
 /* Two programs with a struct each lose nothing of one another's. */
-/* proves: G100 */
+/* proves: G104 */
 static void two_programs(const char *name) {
   kv_store *stores[2];
   struct settings s[2], old[2];
@@ -942,7 +1069,238 @@ static void two_programs(const char *name) {
   for (int i = 0; i < 2; i++) kv_store_free(stores[i]);
 }
 
-int main(void) {
+/* A write is part of the thread's transaction; with immediate durability it is
+ * on the disk when it returns. */
+static void durability(void) {
+  kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
+  kv_str file = kv_string(in_folder("c.plist"));
+  kv_store *store = NULL;
+  kv_transaction *transaction = NULL;
+  kv_tree *written = NULL,
+          *expected = parse("{\"flag\": true, \"sizes\": [1]}");
+  options.durability = KV_IMMEDIATE;
+  CHECK(kv_store_open_file(file, &options, &store, NULL) == KV_OK);
+  struct settings s = read_all(store), old = s;
+  s.flag = true;
+  s.sizes[0] = 1;
+  s.size_count = 1;
+  CHECK(kv_store_begin(store, 0, &transaction, NULL) == KV_OK);
+  CHECK(kv_write_fields(store, fields, count, &old, &s, NULL) == KV_OK);
+  CHECK(store_is(store, "{\"flag\": true, \"sizes\": [1]}"));
+  kv_transaction_rollback(transaction);
+  CHECK(store_is(store, "{}"));
+  CHECK(kv_write_fields(store, fields, count, &old, &s, NULL) == KV_OK);
+  CHECK(kv_read_file(file, NULL, NULL, &written, NULL, NULL) == KV_OK);
+  CHECK(kv_tree_equal(written, expected));
+  kv_tree_free(written);
+  kv_tree_free(expected);
+  kv_store_free(store);
+}
+
+/* ---- Random changes of two programs, beside a model of their merge */
+
+struct item {
+  int32_t id, level;
+};
+
+struct list {
+  struct item items[12];
+  int item_count;
+};
+
+static const kv_field item_fields[] = {
+    KV_FIELD(struct item, id, KV_FIELD_INT32, "id"),
+    KV_FIELD(struct item, level, KV_FIELD_INT32, "now", "level"),
+};
+
+static const kv_field list_fields[] = {
+    KV_FIELD_NESTED_ARRAY(struct list, items, item_count, item_fields, "list",
+                          "items"),
+};
+
+/* The levels of items by their ids; 0 for no item. */
+enum { item_ids = 12, shared_ids = 8 };
+typedef int32_t levels[item_ids];
+
+static uint32_t random_state = 1;
+
+static uint32_t random_below(uint32_t limit) {
+  random_state = random_state * 1664525 + 1013904223;
+  return (random_state >> 8) % limit;
+}
+
+/* Changes some items; adds one that the other side never adds. */
+static void change_levels(levels changed, int own_id) {
+  for (int i = 0; i < shared_ids; i++) {
+    uint32_t what = random_below(6);
+    if (what == 0) changed[i] = 0;
+    if (what == 1 && changed[i]) changed[i] = 1 + (int32_t)random_below(9);
+  }
+  if (random_below(2)) changed[own_id] = 1 + (int32_t)random_below(9);
+}
+
+static int32_t merged_level(int32_t old, int32_t ours, int32_t theirs) {
+  if (ours == old) return theirs;
+  if (theirs == old) return ours;
+  return ours ? ours : theirs; /* a change wins over a removal */
+}
+
+/* Stores items, each with a key that the table does not know. */
+static void store_levels(kv_store *store, const levels stored) {
+  kv_step path[] = {kv_key("list"), kv_key("items")};
+  char text[1024] = "[";
+  for (int i = 0; i < item_ids; i++) {
+    char item[80];
+    if (!stored[i]) continue;
+    snprintf(item, sizeof item,
+             "%s{\"id\": %d, \"now\": {\"level\": %d, \"x\": %d}}",
+             text[1] ? "," : "", i, stored[i], i);
+    strcat(text, item);
+  }
+  kv_tree *tree = parse(strcat(text, "]"));
+  kv_store_set(store, path, 2, tree, NULL, 0, NULL, NULL);
+  kv_tree_free(tree);
+}
+
+static struct list list_of(const levels from) {
+  struct list list;
+  memset(&list, 0, sizeof list);
+  for (int i = 0; i < item_ids; i++)
+    if (from[i]) list.items[list.item_count++] = (struct item){i, from[i]};
+  return list;
+}
+
+/* Whether the store has these items; those that were stored with their keys. */
+static int has_levels(kv_store *store, const levels expected,
+                      const levels written) {
+  levels found = {0};
+  struct list list = {{{0, 0}}, 0};
+  int good = !kv_read_fields(store, KV_FIELDS(list_fields), &list, NULL);
+  for (int i = 0; i < list.item_count; i++) {
+    kv_step path[] = {kv_key("list"), kv_key("items"), kv_index(i),
+                      kv_key("now"), kv_key("x")};
+    int64_t x = -1;
+    int32_t id = list.items[i].id;
+    kv_store_get_integer(store, path, 5, &x, NULL);
+    good = good && id >= 0 && id < item_ids && !found[id] &&
+           x == (written[id] ? id : -1);
+    if (good) found[id] = list.items[i].level;
+  }
+  return good && !memcmp(found, expected, sizeof(levels));
+}
+
+/* proves: G104 */
+static void random_changes(void) {
+  kv_store *store = store_of("{}");
+  int good = 1;
+  for (int round = 0; round < 500 && good; round++) {
+    levels old = {0}, ours, theirs, expected, stored;
+    for (int i = 0; i < shared_ids; i++)
+      if (random_below(3)) old[i] = 1 + (int32_t)random_below(9);
+    memcpy(ours, old, sizeof old);
+    memcpy(theirs, old, sizeof old);
+    change_levels(ours, shared_ids);
+    change_levels(theirs, shared_ids + 1);
+    for (int i = 0; i < item_ids; i++) {
+      expected[i] = merged_level(old[i], ours[i], theirs[i]);
+      stored[i] = theirs[i];
+    }
+    store_levels(store, theirs);
+    struct list before = list_of(old), now = list_of(ours);
+    good =
+        !kv_write_fields(store, KV_FIELDS(list_fields), &before, &now, NULL) &&
+        has_levels(store, expected, stored);
+    if (!good) printf("# round %d\n", round);
+  }
+  CHECK_NAMED(good, "random changes of two programs are merged by element");
+  kv_store_free(store);
+}
+
+/* Another program, which changes what a daemon has in its struct. */
+static int change_as_another(const char *file) {
+  kv_store *store = NULL;
+  kv_step i8[] = {kv_key("numbers"), kv_key("i8")};
+  kv_step title[] = {kv_key("window"), kv_key("title")};
+  kv_step unknown[] = {kv_key("window"), kv_key("new")};
+  kv_step second[] = {kv_key("plugins"), kv_index(1)};
+  kv_step last[] = {kv_key("plugins"), kv_index(2)};
+  kv_step tag[] = {kv_key("tags"), kv_index(1)};
+  kv_tree *added = parse("{\"name\": \"added\", \"x\": 4}");
+  int good = !kv_store_open_file(kv_string(file), NULL, &store, NULL) &&
+             !kv_store_set_integer(store, i8, 2, 1, NULL) &&
+             !kv_store_set_string(store, title, 2, kv_string("Theirs"), NULL) &&
+             !kv_store_set_integer(store, unknown, 2, 5, NULL) &&
+             !kv_store_remove(store, second, 2, NULL) &&
+             !kv_store_set(store, last, 2, added, NULL, 0, NULL, NULL) &&
+             !kv_store_set_string(store, tag, 2, kv_string("b"), NULL) &&
+             !kv_store_close(store, NULL);
+  kv_tree_free(added);
+  kv_store_free(store);
+  return good ? 0 : 1;
+}
+
+static const char *program;
+
+/* Runs this program as another one. */
+static int run_another(const char *file) {
+  int status = -1;
+  pid_t child = fork();
+  if (child == 0) {
+    execl(program, program, file, (char *)NULL);
+    _exit(127);
+  }
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* A program that keeps its struct reverts nothing of what others change. */
+/* proves: G104 */
+static void daemons(const char *name) {
+  const char *file = in_folder(name);
+  kv_store *store = NULL, *other = NULL;
+  CHECK(kv_store_open_file(kv_string(file), NULL, &store, NULL) == KV_OK);
+  CHECK(kv_store_import(
+            store,
+            kv_string("{\"numbers\": {\"i8\": 0}, \"window\": {\"width\":"
+                      " 640, \"title\": \"Ours\"}, \"plugins\":"
+                      " [{\"name\": \"a\", \"x\": 1},"
+                      " {\"name\": \"b\", \"x\": 2},"
+                      " {\"name\": \"c\", \"x\": 3}], \"tags\": [\"a\"]}"),
+            NULL, NULL) == KV_OK);
+  CHECK(kv_store_sync(store, NULL) == KV_OK);
+  struct settings s = read_all(store), old;
+  kv_copy_fields(fields, count, &s, &old);
+  CHECK(run_another(file));
+  s.window.width = 800;
+  s.plugins[2].gain = 2;
+  CHECK(kv_write_fields(store, fields, count, &old, &s, NULL) == KV_OK);
+  CHECK(kv_store_sync(store, NULL) == KV_OK);
+  const char expected[] =
+      "{\"numbers\": {\"i8\": 1}, \"window\": {\"width\": 800,"
+      " \"title\": \"Theirs\", \"new\": 5}, \"plugins\":"
+      " [{\"name\": \"a\", \"x\": 1}, {\"name\": \"c\", \"x\": 3,"
+      " \"audio\": {\"gain\": 2.0}}, {\"name\": \"added\", \"x\": 4}],"
+      " \"tags\": [\"a\", \"b\"]}";
+  CHECK(store_is(store, expected));
+  /* The same struct again, which knows nothing of all that. */
+  kv_free_fields(fields, count, &old);
+  kv_copy_fields(fields, count, &s, &old);
+  s.window.width = 640;
+  CHECK(kv_write_fields(store, fields, count, &old, &s, NULL) == KV_OK);
+  s.window.width = 800;
+  old.window.width = 640;
+  CHECK(kv_write_fields(store, fields, count, &old, &s, NULL) == KV_OK);
+  CHECK(kv_store_close(store, NULL) == KV_OK);
+  CHECK(kv_store_open_file(kv_string(file), NULL, &other, NULL) == KV_OK);
+  CHECK(store_is(other, expected));
+  kv_free_fields(fields, count, &s);
+  kv_free_fields(fields, count, &old);
+  kv_store_free(store);
+  kv_store_free(other);
+}
+
+int main(int argument_count, char **arguments) {
+  if (argument_count == 2) return change_as_another(arguments[1]);
+  program = arguments[0];
   make_folder();
   reading();
   refusals();
@@ -957,6 +1315,12 @@ int main(void) {
   elements();
   merging();
   untouched_numbers();
+  removals();
+  removed_and_changed();
+  without_old();
+  refused_keys();
+  durability();
+  random_changes();
   refused_writes();
   trees();
   declarations();
@@ -965,6 +1329,8 @@ int main(void) {
   renamed();
   two_programs("a.plist");
   two_programs("a.sqlite");
+  daemons("b.plist");
+  daemons("b.sqlite");
   remove_folder();
   return finish_checks();
 }

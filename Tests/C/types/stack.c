@@ -1,7 +1,7 @@
 /* stack.c: the deepest values, typed and compared on a thread with no more stack
  * than the header asks for ("Stack"), and set and read as they are on one with
  * little: a thread with too little ends the program. */
-/* proves: G99 */
+/* proves: G103 */
 #include <pthread.h>
 
 #include "check.h"

@@ -25,7 +25,7 @@ import Testing
             bytes: UnsafeRawBufferPointer(start: document.bytes, count: document.byteCount))
     }
 
-    // proves: G40
+    // proves: G44
     @Test("refuses what the file could not hold, with its place", arguments: DefaultsStore.Options.Engine.tested)
     func unfit(engine: DefaultsStore.Options.Engine) throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
@@ -83,7 +83,7 @@ import Testing
         #expect(throws: expected) { try store.set(list(3), at: ["a", "CF$UID"]) }
     }
 
-    // proves: G40
+    // proves: G44
     @Test("refuses what a format cannot hold, wherever it stands, and takes what it can")
     func formats() throws {
         let control = ErrorWords.wrong("XML cannot hold a control character in a string", advice: "a binary store can")
@@ -157,7 +157,7 @@ import Testing
         #expect(try store.value(at: ["a"]) == list(["x": 0, "y": 9]))
     }
 
-    // proves: G40
+    // proves: G44
     @Test("counts the depth from the root")
     func depth() throws {
         let store = try memory()
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    // proves: G34
+    // proves: G38
     @Test("a path that does not fit is an error, and changes nothing")
     func mismatch() throws {
         let store = try memory()
@@ -287,7 +287,7 @@ import Testing
         #expect(throws: expected) { try transaction.stored(at: ["a"]) }
         #expect(throws: expected) { try transaction.filled(at: ["a"]) }
         #expect(throws: expected) { try transaction.setStored(list(2), at: ["a"]) }
-        #expect(throws: expected) { try transaction.set(list(2), at: ["a"], replaces: true) }
+        #expect(throws: expected) { try transaction.set(list(2), at: ["a"], SchemaChange(replaces: true)) }
         #expect(throws: expected) { try transaction.rename(["a"], to: ["b"]) }
         #expect(throws: expected) { try transaction.reset(at: ["a"]) }
         #expect(throws: expected) { try transaction.commit() }
@@ -306,7 +306,7 @@ import Testing
         #expect(try store.value(at: ["a"]) == nil)
     }
 
-    // proves: G14
+    // proves: G18
     @Test("a transaction waits for another thread's no longer than it was told")
     func deadline() throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"))
@@ -349,7 +349,7 @@ import Testing
         #expect(try second.snapshot() == list(["old": 1]))
     }
 
-    // proves: G17
+    // proves: G21
     @Test("goes from one engine to another and comes back the same")
     func copies() throws {
         let content = try list([

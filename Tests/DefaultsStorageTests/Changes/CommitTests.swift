@@ -48,7 +48,7 @@ import Testing
         #expect(folder.isUnlocked("a.plist"))
     }
 
-    // proves: G18
+    // proves: G22
     @Test("a commit that was killed between exchange and look is ended: another program's file has its name back")
     func endsExchange() throws {
         try folder.write(["ours": 1])
@@ -272,7 +272,7 @@ import Testing
         #expect(try folder.stored() == list(isCommitted ? ["inside": 1, "meanwhile": 1] : ["meanwhile": 1]))
     }
 
-    // proves: G20
+    // proves: G24
     @Test("what another program writes in a transaction is a conflict of it; what it wrote before is none")
     func foreignChange() throws {
         let store = try folder.open(.manual)
@@ -292,7 +292,7 @@ import Testing
         #expect(try folder.stored() == list(["a": 11, "before": 1, "theirs": 1, "waiting": 3]))
     }
 
-    // proves: G20
+    // proves: G24
     @Test(
         "a compare-and-set over what another program writes in its midst is a conflict, and a plain set is merged",
         arguments: [false, true])
@@ -322,8 +322,10 @@ import Testing
         #expect(try folder.stored() == list(["theirs": 1]))
         try store.set(list(1), at: ["a"])
         #expect(try folder.stored() == list(["a": 1, "theirs": 2]))
-        try store.set(list(["a": 2]), at: [])
-        #expect(try folder.stored() == list(["a": 2]))
+        // A removal yields to another program's change, and the call fails.
+        let refused = #expect(throws: DefaultsError.self) { try store.set(list(["a": 2]), at: []) }
+        #expect(refused?.code == .conflict)
+        #expect(try folder.stored() == list(["theirs": number.value]))
     }
 
     // proves: G7

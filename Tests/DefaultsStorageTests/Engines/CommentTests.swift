@@ -57,7 +57,7 @@ import Testing
         #expect(try folder.text(of: "a.plist") == written)
     }
 
-    // proves: G22
+    // proves: G26
     @Test("new keys go behind, and a removed key takes its comments with it")
     func keys() throws {
         try folder.write(written, to: "a.plist")

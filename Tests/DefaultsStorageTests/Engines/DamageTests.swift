@@ -101,7 +101,7 @@ private final class Events {
 
     // MARK: - Opening
 
-    // proves: G25
+    // proves: G29
     @Test("opening a damaged file is an error with its line, and touches nothing", arguments: [true, false])
     func opening(isReadOnly: Bool) throws {
         try damage()
@@ -114,7 +114,7 @@ private final class Events {
         #expect(try parsed("a.plist.bak") == list(["a": 1]))
     }
 
-    // proves: G25
+    // proves: G29
     @Test(
         "a text without values is an empty store, and one of nothing is damaged",
         arguments: ["// a = 1;\n", "/**/", "{}", "", "\n"])
@@ -133,7 +133,7 @@ private final class Events {
         }
     }
 
-    // proves: G65
+    // proves: G69
     @Test("a damaged database is an error, and neither it nor its journal is moved")
     func openingDatabase() throws {
         let parts = ["a.sqlite", "a.sqlite-shm", "a.sqlite-wal"]
@@ -148,7 +148,7 @@ private final class Events {
 
     // MARK: - A running store
 
-    // proves: G26
+    // proves: G30
     @Test("a store goes on with what is in memory, and writes its changes when the file can be read again")
     func running() throws {
         let store = try open()
@@ -193,7 +193,7 @@ private final class Events {
         #expect(try folder.text(of: "a.plist") == typo)
     }
 
-    // proves: G26
+    // proves: G30
     @Test("each damaged state of a file is told once, with its line, and no failed flush beside it")
     func tellsOnce() throws {
         let store = try open(.coalesced)
@@ -262,7 +262,7 @@ private final class Events {
 
     // MARK: - The backup
 
-    // proves: G28
+    // proves: G32
     @Test("whoever has a newer document than the backup keeps it there, and no older one")
     func savesBackup() throws {
         let store = try open()
@@ -421,7 +421,7 @@ private final class Events {
         #expect(try folder.names() == [".a.plist.lock", "a.plist", "a.plist.bak"])
     }
 
-    // proves: G27
+    // proves: G31
     @Test("recovering without a backup is an error, never an empty store, and nothing is moved")
     func recoversNothing() throws {
         try damage()
@@ -430,7 +430,7 @@ private final class Events {
         #expect(try folder.text(of: "a.plist") == typo)
     }
 
-    // proves: G27
+    // proves: G31
     @Test("of memory and backup the newer one takes the place of a damaged file", arguments: [true, false])
     func recoversNewer(isBackupNewer: Bool) throws {
         let store = try open(.manual, .recover)

@@ -122,7 +122,7 @@ import Testing
         #expect(try program.values == list(["b": 2]))
     }
 
-    // proves: G63
+    // proves: G67
     @Test("a restored copy in which somebody has changed a row is found, with the same commits")
     func restored() throws {
         let program = try Program(path)

@@ -31,7 +31,7 @@ import Testing
         return folder.file("other.sqlite")
     }
 
-    // proves: G67
+    // proves: G71
     @Test("a database is in one file when the last handle on it is closed, though the handles are kept")
     func closed() throws {
         let (first, second) = (try open(), try open(.manual))
@@ -64,7 +64,7 @@ import Testing
         #expect(try Database(path).isWhole())
     }
 
-    // proves: G63
+    // proves: G67
     @Test("what waits is written into the database that has the name", arguments: [true, false])
     func merged(isRemoved: Bool) throws {
         let store = try open(.manual)
@@ -76,12 +76,13 @@ import Testing
         try store.refresh()
         #expect(try store.value(at: ["b"])?.integer == (isRemoved ? nil : 2))
         try store.sync()
-        var expected: [String: Any] = ["a": ["y": 2], "c": 3]
+        // A change wins over a removal: the value is kept whole.
+        var expected: [String: Any] = ["a": ["x": 1, "y": 2], "c": 3]
         if !isRemoved { expected["b"] = 2 }
         #expect(try Database(path).rows() == list(expected))
     }
 
-    // proves: G62
+    // proves: G66
     @Test("a transaction in the middle of which the database is replaced is a conflict, and nothing of it is stored")
     func conflicts() throws {
         let store = try open(.manual)
@@ -100,7 +101,7 @@ import Testing
         #expect(try Database(path).rows() == list(["b": 2, "c": 3]))
     }
 
-    // proves: G63
+    // proves: G67
     @Test("a store goes with its folder where that is renamed, and leaves no journal there")
     func renamedFolder() throws {
         mkdir(folder.file("old"), 0o700)
@@ -200,7 +201,7 @@ import Testing
         return try open()
     }
 
-    // proves: G64
+    // proves: G68
     @Test("a row that cannot be read is an error for its key alone")
     func badRows() throws {
         let store = try storeWithBadRow()
@@ -226,7 +227,7 @@ import Testing
         #expect(throws: error) { try store.value(at: ["b"]) }
     }
 
-    // proves: G64
+    // proves: G68
     @Test("a row that cannot be read is replaced by a set, and goes with a removal", arguments: [0, 1, 2, 3])
     func replacesBadRows(way: Int) throws {
         let store = try storeWithBadRow()
@@ -287,7 +288,7 @@ import Testing
         #expect(try Database(path).integer("SELECT max(revision) FROM commits") == 8)
     }
 
-    // proves: G67
+    // proves: G71
     @Test("of removed keys nothing stays, and their room is given back")
     func removes() throws {
         func size() throws -> Int {
@@ -335,7 +336,7 @@ import Testing
 
     // MARK: - Copies
 
-    // proves: G68
+    // proves: G72
     @Test("a copy for a migration is its user's alone from its first byte on")
     func copyModes() throws {
         let store = try open(.manual)

@@ -19,7 +19,7 @@ import Testing
         return seen.value
     }
 
-    // proves: G24, G68
+    // proves: G28, G72
     @Test("makes the file for its owner alone, and keeps an old file's mode")
     func modes() throws {
         try DefaultsStore.open(path: file).set(list(1), at: ["a"])
@@ -42,7 +42,7 @@ import Testing
         #expect(outer.file == file)
     }
 
-    // proves: G28
+    // proves: G32
     @Test("keeps the file that a write replaces as a backup, and another an hour later")
     func backup() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
@@ -68,7 +68,7 @@ import Testing
         try PropertyList.parse([UInt8](Data(contentsOf: URL(fileURLWithPath: folder.file(name))))).list
     }
 
-    // proves: G24
+    // proves: G28
     @Test("keeps the format of an old file", arguments: [PropertyListFormat.xml, .binary])
     func formats(format: PropertyListFormat) throws {
         try Data(list(["a": 1]).serialized(as: format)).write(to: URL(fileURLWithPath: file))
@@ -106,7 +106,7 @@ import Testing
         #expect(try folder.names() == ["a.plist"])
     }
 
-    // proves: G21
+    // proves: G25
     @Test("waits for a file that another program is writing in place, whatever its clock says", arguments: [0, 3600])
     func halfWritten(secondsAhead: TimeInterval) throws {
         let whole = try String(decoding: list(["a": 1]).serialized(as: .xml), as: UTF8.self)
@@ -134,7 +134,7 @@ import Testing
         #expect(ContinuousClock.now - start >= .seconds(1))
     }
 
-    // proves: G21
+    // proves: G25
     @Test("a half-written file is given as long as the longest of the handles says", arguments: [true, false])
     func settles(isSecond: Bool) throws {
         let whole = try String(decoding: list(["a": 1]).serialized(as: .xml), as: UTF8.self)
@@ -195,7 +195,7 @@ import Testing
         #expect(throws: expected) { try DefaultsStore.open(path: folder.file("circle.plist")) }
     }
 
-    // proves: G69
+    // proves: G73
     @Test("follows no link by a folder in which everybody may rename files", arguments: [true, false])
     func openLinks(isFirst: Bool) throws {
         let (middle, other) = (try TemporaryFolder(), try TemporaryFolder())
@@ -210,7 +210,7 @@ import Testing
         #expect(try DefaultsStore.open(path: file).file == other.file("real.plist"))
     }
 
-    // proves: G69
+    // proves: G73
     @Test("refuses to write where everybody may rename files, but reads there")
     func unsafeFolder() throws {
         try Data(list(["a": 1]).serialized(as: .xml)).write(to: URL(fileURLWithPath: file))
@@ -236,7 +236,7 @@ import Testing
         #expect(try store.value(at: ["a"]) == list(1))
     }
 
-    // proves: G69
+    // proves: G73
     @Test(
         "follows no link, and into no folder, of somebody else's", .enabled(if: geteuid() == 0),
         arguments: [true, false])
@@ -250,7 +250,7 @@ import Testing
         #expect(try other.names().isEmpty)
     }
 
-    // proves: G24
+    // proves: G28
     @Test("keeps owner and group of the old file", .enabled(if: geteuid() == 0))
     func owner() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
@@ -342,7 +342,7 @@ import Testing
         #expect(try other.names() == (isLock ? [] : ["real"]))
     }
 
-    // proves: G71
+    // proves: G75
     @Test("no descriptor of a store is left to a program that this one runs", arguments: ["a.plist", "a.sqlite"])
     func descriptors(name: String) throws {
         let store = try DefaultsStore.open(path: folder.file(name))
@@ -358,7 +358,7 @@ import Testing
         transaction.rollback()
     }
 
-    // proves: G105
+    // proves: G109
     @Test("a store that is let go of leaves nothing open", arguments: ["a.plist", "a.sqlite"])
     func leaves(name: String) throws {
         let path = folder.file(name)
@@ -439,7 +439,7 @@ import Testing
         #expect(try events(of: store) == [.outgrown(file: file, keys: 2501, bytes: size)])
     }
 
-    // proves: G19
+    // proves: G23
     @Test("takes up what Foundation's UserDefaults would write in place, and keeps its own change")
     func besideUserDefaults() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .manual })

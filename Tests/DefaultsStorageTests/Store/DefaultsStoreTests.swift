@@ -16,7 +16,7 @@ func options(_ change: (inout DefaultsStore.Options) -> Void = { _ in }) -> Defa
 
     init() throws { folder = try TemporaryFolder() }
 
-    // proves: G39
+    // proves: G43
     @Test("reads back what was set, before and after it was written", arguments: DefaultsStore.Options.Engine.tested)
     func readsBack(engine: DefaultsStore.Options.Engine) throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.engine = engine })
@@ -37,7 +37,7 @@ func options(_ change: (inout DefaultsStore.Options) -> Void = { _ in }) -> Defa
         try store.close()
     }
 
-    // proves: G23
+    // proves: G27
     @Test("keeps what other programs wrote into the file")
     func keepsOthers() throws {
         let file = folder.file("a.plist")

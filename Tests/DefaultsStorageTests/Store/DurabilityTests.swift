@@ -112,7 +112,7 @@ import Testing
         #expect(try first.value(at: ["a"])?.integer == 1)
     }
 
-    // proves: G46
+    // proves: G50
     @Test("who only reads a database makes none, and sees the one that another makes")
     func readOnlyDatabase() throws {
         let path = folder.file("a.sqlite")
@@ -172,7 +172,7 @@ import Testing
         func message(firstIndex: Int) -> String { "wrong" }
     }
 
-    // proves: G46
+    // proves: G50
     @Test("who only reads changes nothing, makes nothing, and sees what is written")
     func readOnly() throws {
         let reader = try DefaultsStore.open(path: folder.file, options: options { $0.isReadOnly = true })

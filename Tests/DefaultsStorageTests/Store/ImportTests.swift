@@ -8,7 +8,7 @@ import Testing
         try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
     }
 
-    // proves: G48
+    // proves: G52
     @Test("exports what another store imports, in every format", arguments: [PropertyListFormat.xml, .binary, .json])
     func formats(format: PropertyListFormat) throws {
         let content = try list(["a": ["b": [1, 2]], "c": "text", "d": true])
@@ -34,7 +34,7 @@ import Testing
         #expect(try store.snapshot() == list(["a": ["x", 5], "b": Data([1, 2]), "n": true]))
     }
 
-    // proves: G34, G48
+    // proves: G38, G52
     @Test("imports all or nothing")
     func faults() throws {
         let store = try memory()

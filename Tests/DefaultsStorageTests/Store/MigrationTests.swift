@@ -8,7 +8,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    // proves: G52
+    // proves: G56
     @Test("migrates step by step, once, and keeps the old file")
     func migrations() throws {
         let file = folder.file("a.plist")
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    // proves: G52
+    // proves: G56
     @Test("steps run again on what another program writes meanwhile, but not for ever", arguments: [1, 9, 10])
     func meanwhile(writes: Int) throws {
         let file = folder.file
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    // proves: G52
+    // proves: G56
     @Test("a migration that fails leaves the store as it was")
     func failedMigration() throws {
         struct Stop: Error {}

@@ -12,7 +12,7 @@ import Testing
 
     private static let engines = DefaultsStore.Options.Engine.tested
 
-    // proves: G17
+    // proves: G21
     @Test("means the same as a dictionary", arguments: engines)
     func model(engine: DefaultsStore.Options.Engine) throws {
         let folder = try TemporaryFolder()

@@ -13,7 +13,7 @@ import Testing
             })
     }
 
-    // proves: G45
+    // proves: G49
     @Test("moves a value to a place where there is none, and nothing over another")
     func renames() throws {
         let store = try open()
@@ -55,7 +55,7 @@ import Testing
         #expect(try store.dictionary(of: .application) == list(["b": 2, "c": 1]))
     }
 
-    // proves: G45
+    // proves: G49
     @Test("a reset takes a part of a value back, and leaves nothing where all is as below")
     func resets() throws {
         let store = try open()

@@ -44,7 +44,7 @@ import Testing
         #expect(error?.message(firstIndex: 0).contains("make it \(after) at plugins.clock.hands") == true)
     }
 
-    // proves: G95
+    // proves: G99
     @Test("counts the values of others, lets the part shrink, and leaves the rest alone")
     func countsOthers() throws {
         let store = try open()
@@ -159,7 +159,7 @@ import Testing
         #expect(refusal { _ = try store.anotherHandle(quota: 1, at: [0]) }?.code == .pathMismatch)
     }
 
-    // proves: G95
+    // proves: G99
     @Test("is exact, whatever has happened before", arguments: PropertyListFormat.allCases.filter { $0 != .openStep })
     func isExact(_ format: PropertyListFormat) throws {
         var random = Seeded(seed: 7)

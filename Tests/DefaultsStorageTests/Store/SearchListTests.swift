@@ -22,7 +22,7 @@ import Testing
             })
     }
 
-    // proves: G42
+    // proves: G46
     @Test("finds the first layer that has the key")
     func order() throws {
         let store = try layered()
@@ -61,7 +61,7 @@ import Testing
         #expect(try folder.names() == ["managed.plist"])
     }
 
-    // proves: G43
+    // proves: G47
     @Test("refuses to set or remove a forced key, and anything under it")
     func forced() throws {
         let store = try layered()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    // proves: G43
+    // proves: G47
     @Test("takes for the administrator's what neither the user owns nor everybody may write")
     func administrators() throws {
         let file = folder.file("managed.plist")
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    // proves: G42
+    // proves: G46
     @Test("remove uncovers the layer below")
     func uncovers() throws {
         let store = try layered()
@@ -262,7 +262,7 @@ import Testing
         #expect(try file() == String(cString: user.pointee.pw_dir) + "/.config/org.example.none.plist")
     }
 
-    // proves: G47
+    // proves: G51
     @Test(
         "refuses a name that would leave the folder",
         arguments: [
@@ -289,7 +289,7 @@ import Testing
 }
 
 @Suite struct GetterTests {
-    // proves: G44
+    // proves: G48
     @Test("coerces as UserDefaults does")
     func coerces() throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })

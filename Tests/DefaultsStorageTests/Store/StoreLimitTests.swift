@@ -100,7 +100,7 @@ import Testing
         #expect(try store.snapshot() == list(["a": 1]))
     }
 
-    // proves: G41
+    // proves: G45
     @Test("lets a store that is too large shrink, whichever key grows", arguments: Kind.allCases)
     func shrinks(_ kind: Kind) throws {
         let wide = try open(kind)
@@ -131,48 +131,6 @@ import Testing
         try? wide.close()
     }
 
-    @Test("bounds the changes by path that wait for their flush", arguments: [true, false])
-    func boundsOperations(isIndexed: Bool) throws {
-        let store = try DefaultsStore.open(
-            "scratch",
-            options: options {
-                $0.engine = .memory
-                $0.format = .binary
-                $0.durability = .manual
-            })
-        try store.set(list(["list": [0], "x": 1]), forKey: "a")
-        try store.sync()
-        let big = try list(Data(count: 20 << 20))
-        // At one path the last one counts.
-        for _ in 0..<8 { try store.set(big, at: isIndexed ? ["a", "list", 0] : ["a", "x"]) }
-        var count = 0
-        let error = #expect(throws: DefaultsError.self) {
-            while count < 20 {
-                if isIndexed { _ = try store.remove(at: ["a", "list", 0]) }
-                try store.set(big, at: isIndexed ? ["a", "list", 0] : [.key("a"), .key("y\(count)")])
-                count += 1
-            }
-        }
-        #expect(error?.code == .limitExceeded)
-        #expect(
-            error?.message.hasPrefix("Expected changes by path of at most 128 MB until they are written, found 1")
-                == true)
-        #expect(count == 5)
-        #expect(throws: DefaultsError.self) {
-            _ = try store.remove(at: ["a", .key(String(repeating: "long", count: 9 << 18))])
-        }
-        try store.sync()
-        try store.set(list(["list": [0], "x": 1]), forKey: "a")
-        try store.sync()
-        // At two in turn, too.
-        let half = try list(Data(count: 35 << 20))
-        if !isIndexed { for number in 0..<4 { try store.set(half, at: ["a", number % 2 == 0 ? "x" : "y"]) } }
-        try store.set(list(["list": [0], "x": 1]), forKey: "a")
-        try store.sync()
-        // One that is larger by itself is for the store's own limits.
-        try store.set(list(Data(count: 129 << 20)), at: isIndexed ? ["a", "list", 0] : ["a", "x"])
-    }
-
     /// How long a string can still be set.
     private func room(_ store: DefaultsStore) throws -> Int {
         var (least, most) = (0, 1 << 20)
@@ -191,7 +149,7 @@ import Testing
 
     // MARK: - Refusals
 
-    // proves: G41
+    // proves: G45
     @Test("a change that would make the store too large is refused with its place, and nothing has changed")
     func refuses() throws {
         let store = try open(.xml, bytes: 1000)
@@ -416,7 +374,7 @@ import Testing
         #expect(try open(.binary).value(at: ["a"]) == content["a"])
     }
 
-    // proves: G30
+    // proves: G34
     @Test(
         "a file that is too large is not read, and is no damage",
         arguments: [DefaultsStore.Options.Corruption.error, .recover])
@@ -439,7 +397,7 @@ import Testing
         #expect(try folder.names() == ["a.plist", "a.plist.bak"])
     }
 
-    // proves: G30
+    // proves: G34
     @Test("a file that is too deep is a limit exceeded, and no damage")
     func tooDeep() throws {
         try folder.write("{ \"a\": 1 }", to: "a.plist.bak")
@@ -474,7 +432,7 @@ import Testing
         }
     }
 
-    // proves: G39
+    // proves: G43
     @Test(
         "whatever set accepts is read back by who opens the store anew, and the count is the same",
         arguments: Kind.allCases)

@@ -31,7 +31,7 @@ import Testing
         #expect(Self.blocked() == [])
     }
 
-    // proves: G16
+    // proves: G20
     @Test("eight threads lose nothing", arguments: DefaultsStore.Options.Engine.tested)
     func threads(engine: DefaultsStore.Options.Engine) throws {
         let folder = try TemporaryFolder()

@@ -4,7 +4,7 @@ import PropertyLists
 import Testing
 
 @Suite struct WatchTests {
-    // proves: G58
+    // proves: G62
     @Test("tells each difference once, with old and new value", arguments: DefaultsStore.Options.Engine.tested)
     func watches(engine: DefaultsStore.Options.Engine) throws {
         let folder = try TemporaryFolder()
@@ -124,7 +124,7 @@ import Testing
         watch.cancel()
     }
 
-    // proves: G61
+    // proves: G65
     @Test("the descriptor is woken by changes of the store's own file, and not by this process's commits")
     func wakes() throws {
         let folder = try TemporaryFolder()
@@ -158,7 +158,7 @@ import Testing
         try other.close()
     }
 
-    // proves: G61
+    // proves: G65
     @Test("a thread that waits is woken once by a change of another, and not by its commit")
     func wakesAcrossThreads() throws {
         let folder = try TemporaryFolder()
@@ -208,7 +208,7 @@ import Testing
         #expect(throws: DefaultsError(.closed, "The store was closed")) { try store.wait(for: .zero) }
     }
 
-    // proves: G60
+    // proves: G64
     @Test("looks again when the system has lost count of what happened")
     func overflow() throws {
         let folder = try TemporaryFolder()
@@ -284,7 +284,7 @@ import Testing
         for descriptor in descriptors { #expect(lseek(descriptor, 0, SEEK_END) == 0) }
     }
 
-    // proves: G58
+    // proves: G62
     @Test("tells of every key, also when more change than are remembered", arguments: [100, 140_000])
     func many(count: Int) throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
@@ -306,7 +306,7 @@ import Testing
         other.cancel()
     }
 
-    // proves: G58
+    // proves: G62
     @Test("tells of each key that another program has added, taken away or renamed", arguments: [10, 70_000])
     func others(count: Int) throws {
         let folder = try TemporaryFolder()

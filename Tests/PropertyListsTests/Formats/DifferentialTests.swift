@@ -67,7 +67,7 @@ struct DifferentialTests {
         }
     }
 
-    // proves: G72
+    // proves: G76
     @Test("writes what the others read back equal", arguments: [PropertyListFormat.xml, .binary])
     func writesAlike(_ format: PropertyListFormat) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "written-\(UUID().uuidString)")

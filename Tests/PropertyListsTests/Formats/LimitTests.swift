@@ -95,7 +95,7 @@ private let stackSize = 1 << 20
 
     /// Sixteen times as much: a reader whose time grows with the square would take 256 times as long, and what else the
     /// machine does is far from the factor in between.
-    // proves: G74
+    // proves: G78
     @Test("reads long strings and large dictionaries in time that grows with the file")
     func linear() throws {
         func readString(_ entities: Int) throws {

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    // proves: G72
+    // proves: G76
     @Test("keeps all of them together, nested, with look-alike keys", arguments: [PropertyListFormat.xml, .binary])
     func keepsNested(_ format: PropertyListFormat) throws {
         var builder = PropertyListBuilder()

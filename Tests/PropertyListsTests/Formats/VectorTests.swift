@@ -31,7 +31,7 @@ struct FormatVector: Decodable, Sendable, CustomTestStringConvertible {
 let formatVectors: [FormatVector] = vectors("formats") + vectors("json")
 
 @Suite struct VectorTests {
-    // proves: G73
+    // proves: G77
     @Test("gives what the vectors say", arguments: formatVectors)
     func reads(_ vector: FormatVector) throws {
         let format = try #require(vector.known)

@@ -4,7 +4,7 @@ import PropertyLists
 import Testing
 
 @Suite struct LockTests {
-    // proves: G33
+    // proves: G37
     @Test("a process can fork while another thread holds the shared lock: the child can take it")
     func forks() async {
         let holder = Task.detached {

@@ -6,7 +6,7 @@ CODES = {"ENOSPC": (28, "noSpace"), "EDQUOT": (122, "noSpace"), "EFBIG": (27, "n
          "EMFILE": (24, "io"), "EIO": (5, "io"), "EACCES": (13, "accessDenied")}
 
 
-# proves: G37
+# proves: G41
 def prove(proofs, folder):
     calls = count_calls(proofs, f"{folder}/count", "plist")
     told = runs = 0

@@ -91,7 +91,7 @@ def synchronous(proofs, path):
         raise Broken(f"{syncs}")
 
 
-# proves: G66
+# proves: G70
 def foreign(proofs, path):
     """Another program's database, and one of a newer version, are refused and left alone."""
     for text, error in (("CREATE TABLE t(x)", "error invalidValue: The database belongs to another program"),
@@ -107,7 +107,7 @@ def foreign(proofs, path):
         os.unlink(path)
 
 
-# proves: G65
+# proves: G69
 def damaged(proofs, path):
     """A damaged database is an error. It stays with its journal, also if the program asked to recover."""
     holder = proofs.start("hold", path)
@@ -158,7 +158,7 @@ def running(proofs, path):
         raise Broken(f"{read_store(path)}")
 
 
-# proves: G14
+# proves: G18
 def locked(proofs, path):
     """Another's transaction is waited for no longer than the handle says, and the change is written with the next."""
     writer = Writer(proofs, path, "manual", env={**os.environ, "STORE_TIMEOUT": "50"})
@@ -176,7 +176,7 @@ def locked(proofs, path):
         raise Broken(f"{read_store(path)}")
 
 
-# proves: G67
+# proves: G71
 def leaves(proofs, path):
     """Who leaves without closing its store leaves it in one file all the same: a copy of that is the store."""
     for command, expected in (("leave", {"left": 42}), ("leave-inside", {"left": 42})):

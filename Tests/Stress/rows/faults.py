@@ -11,7 +11,7 @@ from rows.writers import LINES, SHAPE, Writer, applied
 ERRORS = {"ENOSPC": "28", "EIO": "5", "EINTR": "4", "short write": "short"}
 
 
-# proves: G4, G34
+# proves: G4, G38
 def prove(proofs, folder):
     runs = reported = 0
     for engine in ENGINES:

@@ -53,7 +53,7 @@ print(lost)
 """
 
 
-# proves: G18
+# proves: G22
 def prove(proofs, folder):
     moments = at_each_moment(proofs, f"{folder}/moments")
     plain(proofs, f"{folder}/plain")
@@ -70,7 +70,7 @@ def prove(proofs, folder):
 
 # ---- Each moment of an exchange
 
-# proves: G18
+# proves: G22
 def at_each_moment(proofs, folder):
     """Another renames right before our exchange, and a third before we undo it; ours is killed in between, and the
     next one that takes the lock ends what it began."""

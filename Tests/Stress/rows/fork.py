@@ -9,7 +9,7 @@ import time
 from rows.proofs import ENGINES, Broken, read_store
 
 
-# proves: G31, G32, G33
+# proves: G35, G36, G37
 def prove(proofs, folder):
     for engine in ENGINES:
         path = f"{folder}/store.{engine}"
@@ -68,7 +68,7 @@ def prove(proofs, folder):
     return f"both engines, {2 * count} forks with busy pumps"
 
 
-# proves: G33
+# proves: G37
 def beside(proofs, path):
     """A transaction of another thread holds up no fork; the child has nothing of it, and a property list to write."""
     says(proofs, "in time\nchild 0\n", "fork-beside", path)
@@ -77,7 +77,7 @@ def beside(proofs, path):
         raise Broken(f"forked beside a transaction: {read_store(path)}")
 
 
-# proves: G15
+# proves: G19
 def orphan(proofs, path, thread):
     """A child that outlives its parent, which was killed with the store locked, keeps no lock."""
     parent = proofs.start("fork-orphan", path, thread)
@@ -95,7 +95,7 @@ def orphan(proofs, path, thread):
         raise Broken(f"{path}: a child of a transaction's {thread} thread keeps the lock: {said} after {took:.1f} s")
 
 
-# proves: G33
+# proves: G37
 def opening(proofs, path, other):
     """A store that is slow to open, since another program is writing it, holds up no fork and no other store."""
     whole = plistlib.dumps({"theirs": 1})
@@ -129,7 +129,7 @@ def in_transactions(proofs, folder, engine):
         raise Broken(f"{engine}, the child wrote what its parent had set aside: {read_store(path)}")
 
 
-# proves: G32
+# proves: G36
 def coalesced(proofs, path):
     """What a child sets is written while it lives, by a thread of its own."""
     forking = proofs.start("fork-coalesced", path, stdin=-1)
@@ -142,7 +142,7 @@ def coalesced(proofs, path):
         raise Broken(f"{path}: the child failed")
 
 
-# proves: G31
+# proves: G35
 def lost(proofs, path):
     """What cannot be written at exit is told."""
     lock = f"{os.path.dirname(path)}/.{os.path.basename(path)}.lock"

@@ -8,7 +8,7 @@ import subprocess
 from rows.proofs import Broken
 
 
-# proves: G25
+# proves: G29
 def prove(proofs, folder):
     contents = [os.urandom(n) for n in (1, 7, 8, 40, 500)] + [b"\0" * 64, b"bplist00" + b"\xff" * 60, b"<plist>", b"{"]
     seeds = [plistlib.dumps({"a": [1, 2.5, "x", b"y"], "b": {"c": True}}, fmt=form)

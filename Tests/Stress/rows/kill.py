@@ -5,7 +5,7 @@ import time
 from rows.proofs import ENGINES, Broken, check_modes, read_store
 
 
-# proves: G1, G4, G68
+# proves: G1, G4, G72
 def prove(proofs, folder):
     rounds = proofs.size(50, 500)
     writes = 0

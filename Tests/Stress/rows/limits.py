@@ -8,7 +8,7 @@ from rows.proofs import Broken, read_store
 LIMIT = 20_000
 
 
-# proves: G39
+# proves: G43
 def prove(proofs, folder):
     count = proofs.size(10, 300)
     refusals = 0

@@ -84,7 +84,7 @@ def cleaned(proofs, folder):
     return f"{4 * count} sets while the lock file is removed each millisecond, {len(lost)} lost"
 
 
-# proves: G15
+# proves: G19
 def inherited(proofs, folder):
     """A child made without fork's handlers has the lock's file open, and not the lock."""
     path = f"{folder}/store.plist"
@@ -205,7 +205,7 @@ def alone(proofs, folder):
     return ""
 
 
-# proves: G31
+# proves: G35
 def ended(proofs, folder):
     """A program that ends while another has the lock says what it loses; with its changes written it says nothing."""
     for engine, words in zip(ENGINES, ("Another process kept the store locked", "SQLite: database is locked")):
@@ -213,7 +213,7 @@ def ended(proofs, folder):
         expect(proofs.run("leave", path).stderr, "")
         expect(read_store(path), {"left": 42})
         holder = hold(proofs, path)
-        result = proofs.run("leave", path)
+        result = proofs.run("leave", path, "43")
         holder.kill()
         holder.communicate()
         said = f"kvcodable: {words} ({path}); the last changes are lost\n"

@@ -14,7 +14,7 @@ CONFLICT = "error Optional(DefaultsStorage.DefaultsError.Code.conflict)"
 LINES = ("set a.kept.0 5;remove a.kept.1;sync", "remove a.kept.0;set b 2;within a.kept.1 6")
 
 
-# proves: G19, G20
+# proves: G23, G24
 def prove(proofs, folder):
     calls, found, _ = commit(proofs, f"{folder}/0", "WRITER", 0)
     state = applied(applied(FIRST, LINES[0]), LINES[1])

@@ -5,7 +5,7 @@ What writing a file asks for grows with the file alone, also where making a bloc
 from rows.proofs import ENGINES, Broken
 
 
-# proves: G49
+# proves: G53
 def prove(proofs, folder):
     library = proofs.compiled("count_allocations.c")
     most = {}

@@ -8,7 +8,7 @@ TYPES = {"NFS": 0x6969, "SMB": 0x517B, "CIFS": 0xFF534D42, "SMB2": 0xFE534D42, "
 EXPECTED = "error unavailable: SQLite cannot share a file on a network file system"
 
 
-# proves: G66
+# proves: G70
 def prove(proofs, folder):
     refuse = proofs.compiled("refuse.c")
     for name, number in {**TYPES, "ext4": 0xEF53}.items():

@@ -5,7 +5,7 @@ from rows.faults import calls_of
 from rows.proofs import ENGINES, Broken, read_store
 
 
-# proves: G13
+# proves: G17
 def prove(proofs, folder):
     rounds, processes = proofs.size(10, 200), 8
     for engine in ENGINES:

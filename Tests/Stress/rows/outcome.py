@@ -13,7 +13,7 @@ UNKNOWN = "error Optional(DefaultsStorage.DefaultsError.Code.outcomeUnknown)"
 LINE = "set list.1 2;sync"
 
 
-# proves: G36
+# proves: G40
 def prove(proofs, folder):
     first = first_call(proofs, f"{folder}/count")
     moments = proofs.size(1, 3)

@@ -8,7 +8,7 @@ from rows import watch
 from rows.proofs import Broken
 
 
-# proves: G60
+# proves: G64
 def prove(proofs, folder):
     log = folder + "/refused"
     environment = {**os.environ, "LD_PRELOAD": proofs.compiled("refuse.c"), "REFUSE_LOG": log}

@@ -9,7 +9,7 @@ import subprocess
 from rows.proofs import Broken
 
 
-# proves: G70
+# proves: G74
 def prove(proofs, folder):
     if os.geteuid() != 0:
         return "NOT RUN: only root can make another user's set-uid program"
@@ -36,7 +36,7 @@ def prove(proofs, folder):
     return "by XDG_CONFIG_HOME without the bit, by the user database with it; a managed file by its name; a mounted file"
 
 
-# proves: G43
+# proves: G47
 def managed(proofs, folder):
     """In a namespace of its own, whose /etc holds nothing else."""
     for name, value in (("theirs", 1), ("own", 2)):

@@ -12,7 +12,7 @@ DAMAGED = b"<plist><dict>"
 RECOVER = {"STORE_CORRUPTION": "recover"}
 
 
-# proves: G27
+# proves: G31
 def prove(proofs, folder):
     path = f"{folder}/store.plist"
     pathlib.Path(path).write_bytes(DAMAGED)

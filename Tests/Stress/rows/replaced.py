@@ -42,7 +42,7 @@ def expect_stored(path, expected):
         raise Broken(f"{found} is stored, and {expected} was said to be")
 
 
-# proves: G62
+# proves: G66
 def under_writer(proofs, path):
     """Two programs have it open; each change that was said to be durable is in the file that has the name."""
     other = other_database(proofs, path)
@@ -65,7 +65,7 @@ def under_writer(proofs, path):
         does(writers[0], "set list [1];set list.1 2")
         does(writers[1], "set list.2 3")
         expect_stored(path, expected | {"list": [1, 2, 3]})
-        does(writers[0], "remove list")
+        does(writers[1], "remove list")
     for writer in writers:
         does(writer, "close")
         writer.leave()
@@ -85,7 +85,7 @@ def in_transaction(proofs, path):
     writer.leave()
 
 
-# proves: G62
+# proves: G66
 def in_commit(proofs, folder):
     """The database is replaced before each call of a commit: what is acknowledged is in the new one."""
     os.makedirs(folder)

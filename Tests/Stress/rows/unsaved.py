@@ -13,7 +13,7 @@ TYPO = b"<plist>\n<dict>\n<key>written</kye>\n</dict>\n</plist>"
 LINE = "Expected </key>, found </kye> (line 3, column 13)"
 
 
-# proves: G29
+# proves: G33
 def prove(proofs, folder):
     for check in (changed, manual, closed, replaced, failing, unchanged, unkept, mended, mended_late, unwritable, unsynced, database):
         inner = f"{folder}/{check.__name__}"

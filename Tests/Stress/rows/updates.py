@@ -4,7 +4,7 @@ import time
 from rows.proofs import ENGINES, Broken, read_store
 
 
-# proves: G9, G15
+# proves: G9, G19
 def prove(proofs, folder):
     count, processes = proofs.size(60, 1000), 8
     for engine in ENGINES:

@@ -9,7 +9,7 @@ from rows.proofs import ENGINES, Broken
 from rows.writers import Writer
 
 
-# proves: G60
+# proves: G64
 def prove(proofs, folder):
     moments = behind_own(proofs, f"{folder}/behind")
     while_observed(proofs, f"{folder}/placed.plist")

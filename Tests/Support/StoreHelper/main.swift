@@ -154,9 +154,9 @@ func neighbours(_ file: String, _ others: [String]) throws {
 }
 
 /// Makes one change and leaves without a word to the store: its exit has to write it.
-func leave(_ file: String) throws {
+func leave(_ file: String, _ value: Int = 42) throws {
     let store = try openStore(file, .coalesced)
-    try store.set(list(42), forKey: "left")
+    try store.set(list(value), forKey: "left")
     exit(0)
 }
 
@@ -428,7 +428,7 @@ do {
     case "leave-inside": try leaveInside(file)
     case "retry": try retry(file, filler: argument(3))
     case "neighbours": try neighbours(file, Array(arguments[3...]))
-    case "leave": try leave(file)
+    case "leave": try leave(file, arguments.count > 3 ? Int(argument(3)) ?? 42 : 42)
     case "leave-late": try leaveLate(file)
     case "stuff": try stuff(file, seed: UInt64(argument(3)) ?? 1, format: argument(4))
     case "show": try show(file)

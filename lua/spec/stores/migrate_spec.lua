@@ -15,7 +15,7 @@ describe("migrations", function()
     [3] = function(tx) tx:set({ "new", "user" }, tx:get "user") end,
   }
 
-  -- proves: G52
+  -- proves: G56
   it("run once, in order, and keep the old file", function()
     for _, file in ipairs { path, folder .. "/settings.sqlite" } do
       local store = assert(kv.open_file(file))

@@ -294,7 +294,7 @@ describe("stores", function()
       assert(support.execute("touch -d '1 minute ago' " .. path))
     end
 
-    -- proves: G25
+    -- proves: G29
     it("are an error with its line, and move nothing", function()
       damage()
       support.write(path .. ".bak", "{ \"a\": 1 }")
@@ -386,7 +386,7 @@ describe("stores", function()
     store:close()
   end)
 
-  -- proves: G47
+  -- proves: G51
   it("refuse names that lead elsewhere", function()
     for _, name in ipairs { "", "../x", "a//b", ".hidden", "a\0b" } do
       local store, problem = kv.open(name)

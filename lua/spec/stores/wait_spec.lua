@@ -137,7 +137,7 @@ describe("kv.wait", function()
       return wakes
     end
 
-    -- proves: G61
+    -- proves: G65
     it("and the descriptor are woken once by a commit", function()
       store:set("n", 0)
       store:sync()

@@ -12,7 +12,7 @@ describe("watches", function()
     return store
   end)
 
-  -- proves: G58, G59
+  -- proves: G62, G63
   it("tell what changed, once, when pumped", function()
     local told = {}
     local watch = store:watch("volume", function(key, new, old)
@@ -185,7 +185,7 @@ describe("watches", function()
     assert.equal(1, store:get "mine")
   end)
 
-  -- proves: G59
+  -- proves: G63
   it("go on after an error in a function, which pump raises", function()
     local told = false
     store:watch("a", function() error("mine", 0) end)
@@ -334,7 +334,7 @@ describe("whole stores", function()
     store:close()
   end)
 
-  -- proves: G44
+  -- proves: G48
   it("convert only in the getters that say so", function()
     local store = assert(kv.open_file(path))
     store:set("yes", "YES")

@@ -67,7 +67,7 @@ describe("the path of an error", function()
     end)
   end
 
-  -- proves: G38
+  -- proves: G42
   it("is in the value that is given alone", function()
     local inside = { "list", 2, "f" }
     for _, value in ipairs { wrong, binary } do

@@ -121,7 +121,7 @@ describe("the types of a schema", function()
     store:close()
   end)
 
-  -- proves: G51
+  -- proves: G55
   it("convert, at every depth", function()
     local store = open { context = { scale = 4 } }
     store:set("Colour", { name = "green" })
@@ -389,7 +389,7 @@ describe("types from text", function()
     assert.has_error(function() kv.types_from {} end)
   end)
 
-  -- proves: G55
+  -- proves: G59
   it("stand in files for all languages", function()
     local file = path .. ".kvtypes"
     support.write(file, "struct TextFiled { a: Int = 4 }")

@@ -26,16 +26,17 @@ describe("types", function()
     assert.equal("dark", window.theme)
   end)
 
-  it("write the stored keys, and defaults only where they were", function()
+  it("write the stored keys, and the defaults that are given", function()
     store:set("window",
       { width = 640, title = "Main", tags = {}, theme = "dark" }, Window)
-    assert.same({ width = 640, window_title = "Main" }, store:get "window")
+    assert.same({ width = 640, window_title = "Main", tags = {},
+      theme = "dark" }, store:get "window")
     store:set("window", { width = 640, theme = "light" }, Window)
     store:set("window", { width = 640, theme = "dark" }, Window)
     assert.equal("dark", store:get { "window", "theme" })
   end)
 
-  -- proves: G53
+  -- proves: G57
   it("keep what they do not know", function()
     store:set("window", { width = 1, future = { 1 }, window_title = "old" })
     store:set("window", { width = 2 }, Window)

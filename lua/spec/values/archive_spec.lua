@@ -45,7 +45,7 @@ describe("keyed archives", function()
       problem.message, 1, true)
   end
 
-  -- proves: G75
+  -- proves: G79
   it("are unarchived without their classes, from files", function()
     for _, format in ipairs { "xml", "binary" } do
       local path = folder .. "/products." .. format

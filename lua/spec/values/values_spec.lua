@@ -12,7 +12,7 @@ local function pass(value)
 end
 
 describe("values", function()
-  -- proves: G84
+  -- proves: G88
   it("keeps integers and floats apart", function()
     for _, value in ipairs { 0, 1, -1, support.most, support.least,
       2 ^ 53 + 1, 1.0, support.minus_zero, 0.1, math.huge, -math.huge,
@@ -40,7 +40,7 @@ describe("values", function()
     assert.matches("use data for bytes", problem.message, 1, true)
   end)
 
-  -- proves: G84
+  -- proves: G88
   it("gives dates, data, uint64 and uid back as what they were", function()
     local date = kv.date "2026-11-21T08:00:00Z"
     assert.equal(date, pass(date))
@@ -207,7 +207,7 @@ describe("values", function()
     assert.is_true(support.is_real(kv.uint64(1):number()))
   end)
 
-  -- proves: G84
+  -- proves: G88
   it("keeps empty arrays arrays and empty tables dictionaries", function()
     assert.is_true(kv.is_array(pass(kv.array {})))
     assert.is_true(kv.is_array(pass(pass(kv.array {}))))

@@ -120,7 +120,7 @@ local function check(row, value, problem)
 end
 
 for name, fewest in pairs { formats = 193, json = 201 } do
-  -- proves: G73
+  -- proves: G77
   describe("the vectors of " .. name, function()
     local list = rows(name)
     it("are all here", function() assert.is_true(#list >= fewest) end)

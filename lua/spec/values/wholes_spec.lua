@@ -91,7 +91,7 @@ describe("a store's numbers", function()
       remove()
     end,
   } do
-    -- proves: G84
+    -- proves: G88
     it("stay what they are when they are read and written " .. name, function()
       copy()
       assert.equal(before, contents(store))

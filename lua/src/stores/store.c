@@ -1,4 +1,5 @@
 /* store.c: the methods of stores and of transactions. */
+#include "given.h"
 #include "store.h"
 
 #include <stdlib.h>
@@ -52,36 +53,55 @@ static kv_status get_tree(kvl_handle *session, const kvl_path *path,
 
 static void free_lease(void *lease) { kv_lease_free((kv_lease *)lease); }
 
-/* Pushes a stored value in one call, read from the document itself. */
-static void push_stored(lua_State *L, kvl_state *state, kv_store *store,
-                        const kvl_path *path, const kv_type *type) {
+static int is_container(const kv_view *view) {
+  return view->node->head == KV_NODE_ARRAY ||
+         view->node->head == KV_NODE_DICTIONARY;
+}
+
+/* Pushes a stored value in one call, read from the document itself. Pushes what
+ * kvl_note_given() takes below an array or a dictionary, and gives 1. */
+static int push_stored(lua_State *L, kvl_state *state,
+                       const kvl_handle *session, const kvl_path *path,
+                       const kv_type *type) {
   kv_error *error = NULL;
   kv_lease *lease = NULL;
   kv_view view;
-  kv_status status = kv_store_get_view(store, path->steps, path->count, type,
-                                       &view, &lease, &error);
+  kv_status status = kv_store_get_view(session->store, path->steps, path->count,
+                                       type, &view, &lease, &error);
   if (status < 0) kvl_raise(L, state, status, error);
-  if (status == KV_ABSENT)
+  if (status == KV_ABSENT) {
     lua_pushnil(L);
-  else
+    return 0;
+  }
+  if (!is_container(&view)) {
     kvl_push_view(L, state, &view, lease, free_lease);
+    return 0;
+  }
+  kvl_keep(L, state, lease, free_lease);
+  kvl_given *given = kvl_push_given(L, state, session, path, type);
+  kvl_set_given(given, kv_lease_tree(lease, &view));
+  kvl_drop(L, state, -2);
+  kvl_push_borrowed(L, state, &view);
+  return 1;
 }
 
-static void push_value(lua_State *L, kvl_state *state, kvl_handle *session,
-                       const kvl_path *path, const kv_type *type) {
-  if (session->store) {
-    push_stored(L, state, session->store, path, type);
-    return;
-  }
+/* As push_stored(), of a store or a transaction. */
+static int push_value(lua_State *L, kvl_state *state, kvl_handle *session,
+                      const kvl_path *path, const kv_type *type) {
+  if (session->store) return push_stored(L, state, session, path, type);
   if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
   kv_error *error = NULL;
   kv_tree *tree = NULL;
+  kv_view view;
+  kvl_given *given = kvl_push_given(L, state, session, path, type);
   kv_status status = get_tree(session, path, type, &tree, &error);
   if (status < 0) kvl_raise(L, state, status, error);
-  if (status == KV_ABSENT)
-    lua_pushnil(L);
+  kvl_set_given(given, tree);
+  if (kv_tree_view(tree, &view) == KV_OK)
+    kvl_push_borrowed(L, state, &view);
   else
-    kvl_push_tree(L, state, tree);
+    lua_pushnil(L);
+  return 1;
 }
 
 void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle) {
@@ -90,9 +110,10 @@ void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle) {
   const kv_type *type = kvl_check_own_type(L, state, 3, &converts);
   kvl_path_below(L, handle, 2, &path);
   int context = converts ? kvl_push_context(L) : 0;
-  push_value(L, state, handle->session, &path, type);
+  int is_noted = push_value(L, state, handle->session, &path, type);
   if (converts) kvl_convert_decoded(L, 3, context, 2);
   if (!type && handle->converts) kvl_convert_by_schema(L, 2, 1);
+  if (is_noted) kvl_note_given(L);
 }
 
 /* store:get(path, type?) */
@@ -102,7 +123,7 @@ static int store_get(lua_State *L) {
   kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3) && !handle->converts) {
     kvl_path_below(L, handle, 2, &path);
-    push_value(L, state, handle->session, &path, NULL);
+    if (push_value(L, state, handle->session, &path, NULL)) kvl_note_given(L);
     return 1;
   }
   kvl_push_typed(L, state, handle);
@@ -133,14 +154,43 @@ void kvl_check_writable(lua_State *L, kvl_state *state, const kv_store *store,
   kvl_raise(L, state, status, error);
 }
 
-/* Stores the Lua value at `value`, as the type says, unless that is NULL. */
+/* Stores what differs between what get gave and the Lua value at `value`. */
+static kv_status put_changes(lua_State *L, kvl_state *state,
+                             kvl_handle *session, const kvl_path *path,
+                             const kv_type *type, kvl_given *given,
+                             size_t *dropped, kv_error **error) {
+  kv_tree *tree = kvl_written_tree(L, state, path);
+  if (!tree) lua_error(L);
+  kv_status status =
+      session->store ? kv_store_merge(session->store, path->steps, path->count,
+                                      kvl_given_tree(given), tree, type,
+                                      dropped, NULL, error)
+                     : kv_transaction_merge(session->transaction, path->steps,
+                                            path->count, kvl_given_tree(given),
+                                            tree, type, dropped, NULL, error);
+  if (status == KV_OK)
+    kvl_set_given(given, tree);
+  else
+    kv_tree_free(tree);
+  return status;
+}
+
+/* Stores the Lua value at `value`, as the type says, unless that is NULL. What
+ * get gave with the table at `had` is what the script had. */
 static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
-                     const kvl_path *path, int value, const kv_type *type,
-                     uint32_t flags, size_t *dropped, kv_error **error) {
+                     const kvl_path *path, int value, int had,
+                     const kv_type *type, uint32_t flags, size_t *dropped,
+                     kv_error **error) {
+  if (session->store) kvl_check_writable(L, state, session->store, path);
+  if (!session->store && !session->transaction)
+    kvl_refuse_handle(L); /* a Lua call closed it */
+  if (!kvl_to_nodes(L, state, value, path)) lua_error(L);
+  kvl_settle(state, session, path, type);
+  kvl_given *given =
+      flags & KV_REPLACE ? NULL : kvl_given_at(L, had, session, path, type);
+  if (given)
+    return put_changes(L, state, session, path, type, given, dropped, error);
   if (session->store) { /* in one call */
-    kvl_check_writable(L, state, session->store, path);
-    if (!kvl_to_nodes(L, state, value, path)) lua_error(L);
-    kvl_settle(state, session, path, type);
     kv_status status = kv_store_set_nodes(
         session->store, path->steps, path->count, state->nodes.data,
         state->nodes.count, state->bytes.data, state->bytes.count, type, flags,
@@ -148,9 +198,6 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
     kvl_trim(state);
     return status;
   }
-  if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
-  if (!kvl_to_nodes(L, state, value, path)) lua_error(L);
-  kvl_settle(state, session, path, type);
   kv_tree *tree = kvl_written_tree(L, state, path);
   if (!tree) lua_error(L);
   kv_status status =
@@ -160,9 +207,9 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
   return status;
 }
 
-/* Stores the value at `value` as the type at `type_index` says. */
 int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
-                  int path_index, int value, int type_index, int options) {
+                  int path_index, int value, int had, int type_index,
+                  int options) {
   kvl_path path;
   kv_error *error = NULL;
   int converts = 0;
@@ -181,8 +228,8 @@ int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
   }
   kvl_path_below(L, handle, path_index, &path);
   size_t dropped = 0;
-  kv_status status = put(L, state, handle->session, &path, value, type, flags,
-                         &dropped, &error);
+  kv_status status = put(L, state, handle->session, &path, value, had, type,
+                         flags, &dropped, &error);
   if (status != KV_OK) kvl_raise(L, state, status, error);
   if (type) lua_pushinteger(L, (lua_Integer)dropped);
   return type != NULL;
@@ -195,7 +242,7 @@ static int store_set(lua_State *L) {
   kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3))
     return luaL_argerror(L, 3, "nil is no value; use remove");
-  return kvl_put_value(L, state, handle, 2, 3, 4, 5);
+  return kvl_put_value(L, state, handle, 2, 3, 3, 4, 5);
 }
 
 int kvl_remove(lua_State *L, kvl_state *state, kvl_handle *session, int index) {

@@ -63,11 +63,12 @@ void kvl_check_writable(lua_State *L, kvl_state *state, const kv_store *store,
 void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle);
 
 /* Stores the value at `value` as the type at `type_index` says, which may be
- * nil. With a type, pushes the number of elements of stored arrays that were
- * dropped with keys that the type does not know, and gives 1; else gives 0.
- * Raises. */
+ * nil. If a get gave the table at `had`, stores what differs from what it gave.
+ * With a type, pushes the number of elements of stored arrays that are gone with
+ * keys that the type does not know, and gives 1; otherwise gives 0. Raises. */
 int kvl_put_value(lua_State *L, kvl_state *state, const kvl_handle *handle,
-                  int path_index, int value, int type_index, int options);
+                  int path_index, int value, int had, int type_index,
+                  int options);
 
 /* Removes the value at the path of the argument at `index`, below the handle at
  * 1, of that session; gives whether there was one. Raises. */

@@ -107,7 +107,7 @@ static int update_body(lua_State *L) {
     kvl_remove(L, state, handle->session, 2);
     return 0;
   }
-  return kvl_put_value(L, state, handle, 2, lua_gettop(L), 3, 5);
+  return kvl_put_value(L, state, handle, 2, lua_gettop(L), value, 3, 5);
 }
 
 /* store:update(path, type?, function(value) ... end, options?): as set; kv.absent

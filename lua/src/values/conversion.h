@@ -12,6 +12,7 @@
 void kvl_open_values(lua_State *L, kvl_state *state);
 void kvl_open_types(lua_State *L);
 void kvl_open_codec(lua_State *L);
+void kvl_open_merging(lua_State *L);
 
 /* ---- Paths */
 
@@ -98,6 +99,9 @@ int kvl_may_write(const kvl_state *state, kv_format format,
 
 /* Pushes the Lua value of a tree. Takes the tree, also when it raises. */
 void kvl_push_tree(lua_State *L, kvl_state *state, kv_tree *tree);
+
+/* Pushes the Lua value of a view, which lasts until then. Raises. */
+void kvl_push_borrowed(lua_State *L, kvl_state *state, const kv_view *view);
 
 /* Pushes the Lua value of a view. Takes the view's owner, also when it
  * raises. */

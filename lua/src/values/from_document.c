@@ -122,6 +122,11 @@ void kvl_push_view(lua_State *L, kvl_state *state, const kv_view *view,
   kvl_drop(L, state, -2);
 }
 
+void kvl_push_borrowed(lua_State *L, kvl_state *state, const kv_view *view) {
+  Build build = {L, state, view->bytes, 0};
+  push_value(&build, view->node);
+}
+
 void kvl_push_tree(lua_State *L, kvl_state *state, kv_tree *tree) {
   kv_view view;
   if (kv_tree_view(tree, &view) == KV_OK)

@@ -121,15 +121,9 @@ extension PropertyListFileEngine {
         else { return try keep(name) }
         let kept = try renameAside(name)
         let result = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            var result = second.list
-            for change in DefaultsChange.between(base, first.list)
-            where second.list.value(at: change.path) == change.old {
-                if let new = change.new { result = try result.setting(new, at: change.path) }
-                if change.new == nil { result = try result.removing(at: change.path) ?? result }
-            }
-            return result
+            try PropertyList.merge(ancestor: base, ours: first.list, theirs: second.list, limits: .store).value
         }
-        if result == second.list { return folder.unlink(kept) }
+        guard let result, result != second.list else { return folder.unlink(kept) }
         // The next look has to find it: the document loaded last is still older.
         let before = (stamp, isChecking, format, hasLayout)
         defer { (stamp, isChecking, format, hasLayout) = before }

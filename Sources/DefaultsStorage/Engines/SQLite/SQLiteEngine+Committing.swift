@@ -14,7 +14,7 @@ extension SQLiteEngine {
         var bytes = GrowableBuffer<UInt8>()
         let (upsert, delete) = (try prepared(.upsert, connection), try prepared(.delete, connection))
         for index in order {
-            let statement = delta.entries[index].isRemoval ? delete : upsert
+            let statement = delta.isRemoval(at: index) ? delete : upsert
             try write(delta, index, mark.revision, &bytes, by: statement, connection)
         }
         let new = try note(order, of: delta, as: mark, after: newest, most: max(4096, base.count / 4), connection)
@@ -39,17 +39,16 @@ extension SQLiteEngine {
         _ delta: Delta, _ index: Int, _ revision: Int64, _ bytes: inout GrowableBuffer<UInt8>,
         by statement: OpaquePointer, _ connection: SQLiteConnection
     ) throws(DefaultsError) {
-        let entry = delta.entries[index]
         bytes.count = 0
         do throws(PropertyListError) {
-            try entry.overlay?.materialised().write(as: .binary, to: &bytes)
+            try delta.value(at: index)?.write(as: .binary, to: &bytes)
         } catch {
             throw DefaultsError(error, file: folder.path)
         }
         let value = UnsafeRawBufferPointer(bytes.contents)
         try delta.entries.withKey(at: index) { key throws(DefaultsError) in
             try connection.bind(statement, 1, text: key)
-            if !entry.isRemoval {
+            if !delta.isRemoval(at: index) {
                 try connection.bind(statement, 2, blob: value)
                 try connection.bind(statement, 3, integer: revision)
             }

@@ -7,8 +7,8 @@ internal import CKVCodable
 ///   does a comment at the end of a value's line. Those before the end of a container stay there.
 /// - A value that is as it was is copied as it stands in the file.
 /// - New keys are written behind those that were there, in their order, each on lines of its own.
-/// - Elements of an array are found again as ``ArrayMatching`` does: equal ones wherever they are, others between them
-///   by their order; in more than 16 containers by their index alone.
+/// - Elements of an array are aligned as a merge aligns them (``ArrayAlignment``). In more than 16 containers their
+///   indexes decide alone.
 /// - A key that is gone, and a container that has become another kind of value, takes its comments with it. Of equal
 ///   keys in the old file the last counts, with its comments.
 struct XMLLayoutWriter: ~Copyable {
@@ -141,7 +141,7 @@ extension XMLLayoutWriter {
         let children = layout.children(of: index)
         let sources =
             frames.count < Self.comparedDepth
-            ? ArrayMatching(new: Array(new.elements), known: Array(old.elements)).sources
+            ? ArrayAlignment(from: 0, to: 1, in: ElementTable(Array(old.elements), Array(new.elements), [])).source
             : (0..<new.count).map { $0 < children.count ? $0 : nil }
         var isKept = [Bool](repeating: false, count: children.count)
         let steps = zip(sources, new.elements).map { source, element in

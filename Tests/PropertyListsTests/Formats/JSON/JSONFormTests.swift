@@ -63,7 +63,7 @@ import Testing
         #expect(error?.code == .invalidValue)
     }
 
-    // proves: G72
+    // proves: G76
     @Test("goes both ways for generated values")
     func goesBothWays() throws {
         var generator = SeededGenerator(seed: 19)

@@ -5,7 +5,7 @@ import Testing
 
 /// Files with comments everywhere, changed at random; what must hold is found by other readers.
 @Suite struct XMLLayoutRandomTests {
-    // proves: G22
+    // proves: G26
     @Test("every key that remains has its comments before it, and its place among the others", arguments: 0..<200)
     func changes(_ seed: UInt64) throws {
         var file = CommentedFile(seed: seed)

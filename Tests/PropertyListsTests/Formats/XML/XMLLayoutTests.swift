@@ -132,7 +132,7 @@ import Testing
             "emptied", "<array><!-- 1 --><integer>1</integer><!-- end --></array>", "[]", "<array><!-- end --></array>"),
     ]
 
-    // proves: G22
+    // proves: G26
     @Test("comments stay where they belong, keys in their order", arguments: dictionaries + indented + arrays)
     func change(_ change: Change) throws {
         func file(_ lines: String) -> String {

@@ -34,8 +34,7 @@ struct Edit: ParsableCommand {
         }
         let session = EditSession(
             domain: domain, type: type, location: location, stored: stored, base: old, withheld: withheld)
-        let before = try domain.opened(type)
-        try session.edit { new in try apply(Difference.between(old, new, at: location), before) }
+        try session.edit { new in try apply(new, from: old, at: location) }
     }
 
     private func base(_ store: DefaultsStore, _ location: PropertyListPath) throws -> PropertyList {
@@ -46,25 +45,19 @@ struct Edit: ParsableCommand {
         return value
     }
 
-    /// Makes the differences in one step, over the store's present values.
-    ///
-    /// - Parameter before: the store as it was when the text was made.
-    private func apply(_ changes: [Difference.Change], _ before: DefaultsStore) throws {
-        guard !changes.isEmpty else { return print("Nothing was changed.") }
+    /// Merges the edited value with the store's present one, in one step.
+    private func apply(_ new: PropertyList, from old: PropertyList, at location: PropertyListPath) throws {
+        let count = Difference.between(old, new, at: location).count
+        guard count > 0 else { return print("Nothing was changed.") }
+        var conflicts: [MergeConflict] = []
         try domain.change { transaction, _ in
-            for change in changes {
-                let present = try transaction.stored(at: change.path)
-                if try present != before.stored(at: change.path), present != change.new {
-                    writeError("kvdefaults: \(domain.text): \(change.path.text) was changed meanwhile; yours counts")
-                }
-                if let value = change.new {
-                    try transaction.setStored(value, at: change.path)
-                } else {
-                    _ = try transaction.remove(at: change.path)
-                }
-            }
+            conflicts = try transaction.merge(ancestor: old, ours: new, at: location)
         }
-        print("\(changes.count) \(changes.count == 1 ? "setting" : "settings") changed.")
+        for conflict in conflicts {
+            let outcome = conflict.kept == .ours ? "yours counts" : "the other value stays"
+            writeError("kvdefaults: \(domain.text): \(conflict.path.text) was changed meanwhile; \(outcome)")
+        }
+        print("\(count) \(count == 1 ? "setting" : "settings") changed.")
     }
 }
 
