@@ -64,6 +64,7 @@ kvl_given *kvl_push_given(lua_State *L, kvl_state *state,
   encode(path, given->path);
   luaL_setmetatable(L, GIVEN_NAME);
   given->tree = kvl_own(L, state);
+  if (!type) return given;
   given->type = kvl_own(L, state);
   given->type->object = kv_type_copy(type);
   given->type->free_object = free_type;
@@ -92,7 +93,8 @@ kvl_given *kvl_given_at(lua_State *L, int index, const kvl_handle *session,
   lua_pop(L, 2);
   if (!given || !given->tree || !given->tree->object) return NULL;
   if (given->store != number_of(session)) return NULL;
-  if (!kv_type_equal((const kv_type *)given->type->object, type)) return NULL;
+  const kv_type *had = given->type ? given->type->object : NULL;
+  if (had != type && !kv_type_equal(had, type)) return NULL;
   char bytes[256];
   size_t length = encode(path, NULL);
   if (length != given->length || length > sizeof bytes) return NULL;

@@ -11,7 +11,7 @@
  * userdata owns. */
 typedef struct kvl_given {
   kvl_owned *tree;
-  kvl_owned *type; /* of NULL for the schema's, or none */
+  kvl_owned *type; /* NULL for the schema's, or none */
   uint64_t store;  /* the number of the session */
   size_t length;
   char path[]; /* the steps as bytes */
