@@ -77,8 +77,13 @@ extension PropertyListStorage {
         let merged = try PropertyList.merge(
             ancestor: try had ?? encoder.knownParts(of: stored, given: value), ours: new, theirs: stored,
             rules: MergeRules(oursWins: true))
-        try setStored(merged.value ?? new, at: path)
-        return merged.dropped
+        guard merged.value == stored else {
+            try setStored(merged.value ?? new, at: path)
+            return merged.dropped
+        }
+        // Nothing differs from what the program had, or from what memory has: then the file may have changed.
+        guard had == nil, let store = self as? DefaultsStore, store.loadsChanges() else { return merged.dropped }
+        return try encode(value, at: path, from: nil, encoder: encoder)
     }
 
     /// Sets a key to a value of a Swift type, as ``encode(_:forKey:encoder:)``, under the name that UserDefaults has.

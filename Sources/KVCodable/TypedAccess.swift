@@ -79,6 +79,8 @@ extension PropertyListStorage {
     ) throws -> Int {
         let stored = options.replaces ? nil : try self.stored(at: path)
         let encoded = try type.write(value, over: stored, options: options) { path }
+        // Nothing differs from what the program had.
+        if options.ancestor != nil, encoded.list == stored { return encoded.droppedElements }
         if options.replaces, let storage = self as? any SchemaStorage {
             try storage.setStored(encoded.list, at: path, SchemaChange(replaces: true))
         } else {

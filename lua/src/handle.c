@@ -12,6 +12,7 @@ kvl_handle *kvl_new_handle(lua_State *L) {
   handle->mark = &kvl_handle_mark;
   handle->state = state;
   handle->session = handle;
+  if (state) handle->number = ++state->sessions;
   luaL_getmetatable(L, KVL_STORE_NAME);
   lua_setmetatable(L, -2);
   return handle;
@@ -88,7 +89,6 @@ static void free_store(void *store) { kv_store_free((kv_store *)store); }
 
 void kvl_set_store(kvl_handle *handle, kv_store *store) {
   handle->store = store;
-  handle->number = ++handle->state->stores;
   handle->owned->object = store;
   handle->owned->free_object = free_store;
 }

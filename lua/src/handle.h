@@ -17,7 +17,7 @@ typedef struct kvl_handle {
   struct kvl_handle *session;
   struct kvl_handle *owner; /* of a transaction: its store's session */
   kv_store *store;          /* NULL once closed, or in a transaction */
-  uint64_t number;  /* of the store, which no other one of the state has */
+  uint64_t number;  /* of the session, which no other one of the state has */
   kvl_owned *owned; /* of the store, in its own handle */
   kv_transaction *transaction; /* NULL once over, or in a store */
   int is_transaction;

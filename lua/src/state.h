@@ -65,7 +65,7 @@ typedef struct kvl_state {
   kv_registry *registry;
   kvl_size types;     /* of the descriptions of types that are alive */
   kvl_size described; /* since garbage was collected for them */
-  uint64_t stores;    /* those that were opened, to number them */
+  uint64_t sessions;  /* those that began, to number them */
   uint32_t policy;    /* the host's policy: KV_LUA_... */
   size_t max_nodes;   /* of a value that is written or decoded */
   size_t max_bytes;   /* of its strings, keys and data */

@@ -122,8 +122,8 @@ extension Domain {
     func dropping(_ conflict: MergeConflict, at path: PropertyListPath) -> DefaultsError {
         let words: ErrorWords =
             conflict.ours == nil
-            ? "Not removed: another program has changed the value"
-            : "Not changed: another program has replaced the value by one of another kind"
+            ? "Not removed: the value has been changed meanwhile"
+            : "Not changed: the value has been replaced by one of another kind meanwhile"
         return DefaultsError(.conflict, words, at: path, file: file)
     }
 
@@ -153,6 +153,8 @@ struct MergedValue {
             value.map { value in schemas.allSatisfy { (try? $0.check(value, of: self.name)) != nil } } ?? true
         }
         if isFit(value, rules), schemaAllows(value) { return nil }
+        // What another program wrote is tolerated, also beside our change.
+        if isFit(value, rules), !schemaAllows(theirs) { return nil }
         // A file that cannot hold our own value either: the flush reports it, and the value stays in memory.
         if let ours, !isFit(ours, rules) { return nil }
         return Delta.Change(value: schemaAllows(ours) ? ours : theirs)

@@ -32,11 +32,14 @@ extension DefaultsStore {
             return dropped
         }
         let old = change.replaces ? nil : try stored(at: path)
+        try checkElement(change.ancestor, at: path, is: old)
         let encoded = try DefaultsSchema.translating(at: path) { try types.encode(value, over: old, change, at: path) }
         guard let encoded else {
             try setStored(value, at: path, change)
             return 0
         }
+        // Nothing differs from what the program had.
+        if change.ancestor != nil, encoded.list == old { return encoded.dropped }
         let (new, newPath) = try withDefault(encoded.list, at: path, types)
         try setStored(new, at: newPath, SchemaChange(replaces: change.replaces))
         return encoded.dropped
@@ -86,6 +89,7 @@ extension DefaultsStore {
         guard !path.isEmpty else { return try mergeAll(ancestor ?? emptyDictionary, ours ?? emptyDictionary) }
         // A default is no change of another program.
         let theirs = try ancestor == nil ? own(path) : stored(at: path)
+        try checkElement(ancestor, at: path, is: theirs)
         let merged = try DefaultsError.translating(below: path) { () throws(PropertyListError) in
             try PropertyList.merge(ancestor: ancestor, ours: ours, theirs: theirs, limits: .store)
         }
@@ -97,6 +101,15 @@ extension DefaultsStore {
             conflict.path = path.appending(conflict.path)
             return conflict
         }
+    }
+
+    /// - Throws: ``DefaultsError/Code/conflict`` if another element than the program had stands at an index.
+    private func checkElement(
+        _ ancestor: PropertyList?, at path: PropertyListPath, is present: PropertyList?
+    ) throws(DefaultsError) {
+        guard let ancestor, let present, path.steps.contains(where: { !$0.isKey }) else { return }
+        guard ElementIdentity.differs(ancestor, present) else { return }
+        throw DefaultsError(.conflict, "Another element stands at the index now", at: path, file: file)
     }
 
     private func mergeAll(

@@ -313,6 +313,9 @@ extension DefaultsStore {
         if let dropped { throw dropped }
     }
 
+    /// Whether the store's file has changed. Loads it then, but does not wait for a flush.
+    package func loadsChanges() -> Bool { domain.lookAtFile() == .isLoaded }
+
     /// Loads the changes of other processes, in every layer.
     public func refresh() throws(DefaultsError) {
         try checkOpen()

@@ -4,8 +4,7 @@ internal import CKVCodable
 ///
 /// Where all elements are dictionaries with a distinct identifier, it decides. Otherwise the whole value does.
 struct ElementTable {
-    /// The names of fields that identify an element, the first that fits. The last two may be changed.
-    private static let identifiers = ["id", "uuid", "identifier", "name", "key"]
+    private static let identifiers = ElementIdentity.fields
     private static let changeable = ["name", "key"]
 
     /// Of the ancestor, ours and theirs.
@@ -71,6 +70,18 @@ struct ElementTable {
         var shared = 0
         for (key, value) in first.entries where second[key] == value { shared += 1 }
         return shared > 0 && 2 * shared >= max(first.count, second.count)
+    }
+}
+
+/// The fields that identify an element of an array.
+package enum ElementIdentity {
+    /// The first that fits counts. The last two may be changed.
+    static let fields = ["id", "uuid", "identifier", "name", "key"]
+
+    /// Whether two dictionaries have different identifiers.
+    package static func differs(_ first: PropertyList, _ second: PropertyList) -> Bool {
+        guard let field = fields.dropLast(2).first(where: { first[$0] != nil }) else { return false }
+        return second[field] != nil && first[field] != second[field]
     }
 }
 

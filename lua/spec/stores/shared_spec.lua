@@ -47,4 +47,64 @@ describe("a script that pumps between get and set", function()
       assert.equal(i, tree["other" .. i])
     end
   end)
+
+  it("stores again what a transaction did not keep", function()
+    assert(kv.write(path, { w = { a = 1 } }))
+    local store = assert(kv.open_file(path, { durability = "manual" }))
+    local w = store:get "w"
+    w.a = 3
+    for i = 1, 2 do
+      pcall(store.transaction, store, function(tx)
+        tx:set("w", w)
+        if i == 1 then error "again" end
+      end)
+    end
+    store:close()
+    assert.equal(3, kv.read(path).w.a)
+  end)
+
+  it("changes nothing by a set of what it did not change", function()
+    assert(kv.write(path, { list = { { id = 1 } } }))
+    local type = kv.array_of(kv.struct "SharedItem" { id = kv.int })
+    local store = assert(kv.open_file(path, { durability = "manual" }))
+    local list = store:get("list", type)
+    foreign(function(tree)
+      tree.list[1].token = "t"
+      tree.list[2] = { id = 2 }
+    end)
+    store:set("list", list, type)
+    store:close()
+    assert.same({ { id = 1, token = "t" }, { id = 2 } }, kv.read(path).list)
+  end)
+
+  it("keeps what another program wrote against the schema", function()
+    assert(kv.write(path, { ui = { a = 1 } }))
+    local schema = kv.struct "SharedSettings" {
+      ui = kv.struct "SharedUI" {
+        a = kv.int:range(0, 10), b = kv.int:optional(),
+      }:optional(),
+    }
+    local store = assert(kv.open_file(path,
+      { durability = "manual", schema = schema }))
+    foreign(function(tree)
+      tree.ui.a = 99
+      tree.ui.token = "t"
+    end)
+    store:set({ "ui", "b" }, 5)
+    assert(store:sync())
+    store:close()
+    assert.same({ a = 99, b = 5, token = "t" }, kv.read(path).ui)
+  end)
+
+  it("does not put an element into another one's place", function()
+    assert(kv.write(path, { list = { { id = 1 }, { id = 2 } } }))
+    local store = assert(kv.open_file(path, { durability = "manual" }))
+    local first = store:get { "list", 1 }
+    store:remove { "list", 1 }
+    first.value = 7
+    assert.matches("Another element stands at the index now at list%[1%]",
+      support.failure(store.set, store, { "list", 1 }, first))
+    store:close()
+    assert.same({ { id = 2 } }, kv.read(path).list)
+  end)
 end)

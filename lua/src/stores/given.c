@@ -46,11 +46,6 @@ static size_t encode(const kvl_path *path, char *target) {
   return length;
 }
 
-/* The number of the store of a session, also of a transaction's. */
-static uint64_t number_of(const kvl_handle *session) {
-  return session->is_transaction ? session->owner->number : session->number;
-}
-
 static void free_type(void *type) { kv_type_free((kv_type *)type); }
 
 kvl_given *kvl_push_given(lua_State *L, kvl_state *state,
@@ -59,7 +54,7 @@ kvl_given *kvl_push_given(lua_State *L, kvl_state *state,
   size_t length = encode(path, NULL);
   kvl_given *given = lua_newuserdatauv(L, sizeof *given + length, 0);
   given->tree = given->type = NULL;
-  given->store = number_of(session);
+  given->session = session->number;
   given->length = length;
   encode(path, given->path);
   luaL_setmetatable(L, GIVEN_NAME);
@@ -92,7 +87,7 @@ kvl_given *kvl_given_at(lua_State *L, int index, const kvl_handle *session,
   kvl_given *given = lua_touserdata(L, -1);
   lua_pop(L, 2);
   if (!given || !given->tree || !given->tree->object) return NULL;
-  if (given->store != number_of(session)) return NULL;
+  if (given->session != session->number) return NULL;
   const kv_type *had = given->type ? given->type->object : NULL;
   if (had != type && !kv_type_equal(had, type)) return NULL;
   char bytes[256];

@@ -11,8 +11,9 @@
  * userdata owns. */
 typedef struct kvl_given {
   kvl_owned *tree;
-  kvl_owned *type; /* NULL for the schema's, or none */
-  uint64_t store;  /* the number of the session */
+  kvl_owned *type;  /* NULL for the schema's, or none */
+  uint64_t session; /* its number: a transaction merges nothing, and what it
+                       gave ends with it */
   size_t length;
   char path[]; /* the steps as bytes */
 } kvl_given;
