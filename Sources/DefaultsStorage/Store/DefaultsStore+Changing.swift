@@ -192,6 +192,10 @@ extension DefaultsStore {
         if isUIDMark(key), value.integer != nil {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])
         }
+        guard domain.isImmediate else {
+            _ = try setWhole(value, key)
+            return
+        }
         let changed = { (_: PropertyList) in value as PropertyList? }
         _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
             try setWhole(merged ?? value, key)
