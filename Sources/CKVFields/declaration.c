@@ -55,7 +55,8 @@ static void say_integer(buffer *text, const kv_field *field,
   say(text, number);
 }
 
-/* Says the literal of a number or date; false if there is none, as for NaN. */
+/* Appends the literal of a number or date. Gives false for a value without
+ * a literal, such as NaN. */
 static bool say_number(buffer *text, const kv_field *field,
                        const char *source) {
   double real = kv_field_real(field, source);

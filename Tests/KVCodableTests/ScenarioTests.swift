@@ -98,7 +98,7 @@ import Testing
         return store
     }
 
-    /// What the file holds; nothing if there is none.
+    /// The tree in the file; an empty dictionary if the file does not exist.
     private func stored(_ scenario: Scenario, _ file: String) throws -> PropertyList {
         if scenario.engine != "sqlite" { return try PropertyListFile.read(file)?.list ?? [:] }
         let store = try DefaultsStore.open(path: file)

@@ -116,8 +116,7 @@ extension Delta {
         }
     }
 
-    /// Replaces the changes by those that `body` gives for each key, a change of the same key; one that gives nil is
-    /// no change any more.
+    /// Replaces each change by the one that `body` gives for its key. If `body` gives nil, the change is discarded.
     func replaceChanges(
         _ body: (UnsafeBufferPointer<UInt8>, PropertyList?) throws(PropertyListError) -> Change?
     ) throws(PropertyListError) {

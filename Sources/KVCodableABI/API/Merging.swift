@@ -26,13 +26,7 @@ internal import PropertyLists
     reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
         let found = try store.merge(optionalTree(ancestor), optionalTree(ours), at: try path(steps, count), type)
-        dropped?.pointee = found.dropped
-        if conflicts == nil {
-            store.report(found.conflicts)
-        } else {
-            giveTree(try list(of: found.conflicts), conflicts)
-        }
-        return KV_OK
+        return try give(found, of: store, dropped, conflicts)
     }
 }
 
@@ -45,14 +39,22 @@ internal import PropertyLists
     reporting(error) {
         let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
         let found = try transaction.merge(optionalTree(ancestor), optionalTree(ours), at: try path(steps, count), type)
-        dropped?.pointee = found.dropped
-        if conflicts == nil {
-            transaction.store.report(found.conflicts)
-        } else {
-            giveTree(try list(of: found.conflicts), conflicts)
-        }
-        return KV_OK
+        return try give(found, of: transaction.store, dropped, conflicts)
     }
+}
+
+/// Gives what a merge found. Without a place for the conflicts the store reports them.
+private func give(
+    _ found: (conflicts: [MergeConflict], dropped: Int), of store: DefaultsStore,
+    _ dropped: UnsafeMutablePointer<Int>?, _ conflicts: UnsafeMutablePointer<OpaquePointer?>?
+) throws -> kv_status {
+    dropped?.pointee = found.dropped
+    if conflicts == nil {
+        store.report(found.conflicts)
+    } else {
+        giveTree(try list(of: found.conflicts), conflicts)
+    }
+    return KV_OK
 }
 
 /// A storage with merges of values as they are stored.

@@ -28,7 +28,7 @@ public struct MergeConflict: Sendable, Equatable {
     /// The side whose value was kept, as a whole.
     public var kept: Side
 
-    /// A conflict of these two values, one of which was kept.
+    /// Makes a conflict of two values at a path.
     public init(path: PropertyListPath, ours: PropertyList?, theirs: PropertyList?, kept: Side) {
         self.path = path
         self.ours = ours

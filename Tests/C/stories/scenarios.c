@@ -54,7 +54,7 @@ static void let_foreign(run *run, const kv_cursor *step) {
   kv_tree_free(tree);
 }
 
-/* Whether an error is the one that a step expects. */
+/* Whether an error has the code, path and message that a step expects. */
 static int is_expected(const kv_cursor *step, kv_error *error) {
   static const struct {
     const char *name;

@@ -696,7 +696,7 @@ static void without_old(void) {
   CHECK(store_is(store,
                  "{\"window\": {\"width\": 640.0, \"height\": 500,"
                  " \"x\": 1}, \"windows\": {\"y\": 3}, \"z\": 4}"));
-  /* A wrong value is replaced, and nothing is made for what is absent. */
+  /* The write replaces a wrong value, and adds no key for an absent member. */
   kv_step path[] = {kv_key("window"), kv_key("width")};
   kv_store_set_string(store, path, 2, kv_string("wide"), NULL);
   CHECK(kv_write_fields(store, window, 2, NULL, &s, NULL) == KV_OK);

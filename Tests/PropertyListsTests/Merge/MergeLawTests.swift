@@ -15,6 +15,13 @@ import Testing
         return (merged.value, merged.conflicts)
     }
 
+    private func expect(
+        _ expected: PropertyList, from old: TreeModel, _ ours: TreeModel, _ theirs: TreeModel, _ round: Int
+    ) throws {
+        let merged = try merge(old, ours, theirs)
+        #expect(merged.value == expected && merged.conflicts.isEmpty, "round \(round)")
+    }
+
     @Test("one side's change alone, and the same change of both, is the result")
     func identities() throws {
         var random = RandomTrees(seed: 1)
@@ -23,8 +30,7 @@ import Testing
             let new = random.edited(old)
             let expected = try new.list
             for (ours, theirs) in [(old, new), (new, old), (new, new)] {
-                let merged = try merge(old, ours, theirs)
-                #expect(merged.value == expected && merged.conflicts.isEmpty, "round \(round)")
+                try expect(expected, from: old, ours, theirs, round)
             }
         }
     }
@@ -40,8 +46,7 @@ import Testing
             let right = TreeModel.dictionary(["a": first, "b": theirs])
             let expected = try TreeModel.dictionary(["a": ours, "b": theirs]).list
             for (ours, theirs) in [(left, right), (right, left)] {
-                let merged = try merge(old, ours, theirs)
-                #expect(merged.value == expected && merged.conflicts.isEmpty, "round \(round)")
+                try expect(expected, from: old, ours, theirs, round)
             }
         }
     }
