@@ -875,9 +875,9 @@ typedef struct kv_store_options {
  * read: the store opens. The type may be freed once the store is open.
  * KV_INVALID_TYPE for a type that is neither struct nor dictionary.
  *
- * The schema's defaults are the lowest of the registered defaults; those of
- * `defaults` and kv_store_register(), which are checked, replace them key by
- * key. They are the defaults of the struct's fields, and for one of these that
+ * The schema's defaults are the lowest layer; those of `defaults` and
+ * kv_store_register(), which are checked, lie over them. They are the defaults
+ * of the struct's fields, and for one of these that
  * is a struct and needs no value an empty one, which its own fields' defaults
  * fill; a struct further in needs a default of its own, such as `= [:]`, where
  * values may be there that do not have it.
@@ -945,7 +945,7 @@ int kv_store_is_read_only(const kv_store *store);
  * take after a set of the handle; without steps, all that the store holds. 0 is
  * no quota, and the path has no meaning then. All of the value's bytes count,
  * those that other handles set among them, and so do those of a lower layer's
- * value that a set copies. They are counted at each set, in a transaction too; a
+ * array that a set copies. They are counted at each set, in a transaction too; a
  * set that does not make the value larger is always possible. KV_LIMIT_EXCEEDED
  * beyond, with the quota and the size that the value would have. A handle that
  * is shared from this one has its quotas, too. KV_PATH_MISMATCH for a quota at
@@ -971,7 +971,13 @@ kv_status kv_store_share(const kv_store *store, uint32_t flags,
 kv_status kv_store_get(const kv_store *store, const kv_step *path, size_t steps,
                        const kv_type *type, kv_tree **value, kv_error **error);
 
-/* Sets the value at the path. It is merged with what other programs have saved
+/* Sets the value at the path in the store's own file. Nothing of lower layers is
+ * copied, but an array of which an element is set. A dictionary shows what was
+ * set alone: keys of lower layers that it leaves out are noted as unset, under
+ * the reserved key KVUnset. A value that the administrator has locked stays as
+ * it is; KV_FORCED for a change of one.
+ *
+ * It is merged with what other programs have saved
  * meanwhile, as kv_merge() says: an index means the element that it meant in
  * memory. A change that cannot be kept is the event KV_EVENT_CONFLICT, and
  * KV_CONFLICT of the next kv_store_sync(); with immediate durability it is
@@ -986,15 +992,17 @@ kv_status kv_store_set(kv_store *store, const kv_step *path, size_t steps,
                        const kv_tree *value, const kv_type *type,
                        uint32_t flags, size_t *dropped, kv_error **error);
 
-/* Removes the value; KV_ABSENT when there was none. If another program has
+/* Removes the value; KV_ABSENT when there was none. A top-level key is reset, as
+ * by kv_store_reset(). Below one, a value of lower layers is noted as unset: there
+ * is no value then. If another program has
  * changed the value meanwhile, it stays, which is a conflict as with
  * kv_store_set(). */
 kv_status kv_store_remove(kv_store *store, const kv_step *path, size_t steps,
                           kv_error **error);
 
-/* Removes the value that the store's file has at the path over those of lower
- * layers, such as a default; KV_ABSENT when there was none. A part of a value
- * becomes that of the lower layers, or else of the schema's defaults. */
+/* Takes back what the store's file says of the value at the path: its own value
+ * and what is noted as unset there and below, so that lower layers show again. A
+ * path into an array takes back the array. KV_ABSENT when there was nothing. */
 kv_status kv_store_reset(kv_store *store, const kv_step *path, size_t steps,
                          kv_error **error);
 
@@ -1094,17 +1102,23 @@ kv_status kv_store_set_real(kv_store *store, const kv_step *path, size_t steps,
 kv_status kv_store_set_string(kv_store *store, const kv_step *path,
                               size_t steps, kv_str value, kv_error **error);
 
-/* ---- Layers: the first that has a value's top-level key wins */
+/* ---- Layers: merged by path, the upper layer first
+ *
+ * From the top: managed, arguments, application, suites, administrator, global,
+ * registered, schema. Dictionaries of several layers are merged by key, at every
+ * depth; of arrays and other values that of the upper layer counts alone. */
 
-/* A layer of a store. A get asks the layers in the order of these numbers. */
+/* A layer of a store. */
 typedef enum kv_layer {
   KV_LAYER_MANAGED = 0,     /* locked by the administrator */
   KV_LAYER_ARGUMENTS = 1,   /* of the command line */
   KV_LAYER_APPLICATION = 2, /* the store's own file, which set changes */
   KV_LAYER_SUITE = 3,       /* an added suite, by its index */
   KV_LAYER_GLOBAL = 4,      /* the user's, shared by all programs */
-  KV_LAYER_REGISTERED = 5,  /* registered defaults, the schema's among them */
-  KV_LAYER_SCHEMA = 6       /* the defaults of the schema */
+  KV_LAYER_REGISTERED = 5,  /* registered defaults */
+  KV_LAYER_SCHEMA = 6,      /* the defaults of the schema */
+  /* the administrator's defaults, /etc/kvcodable/defaults/NAME.plist */
+  KV_LAYER_ADMINISTRATOR = 7
 } kv_layer;
 
 /* Gives the dictionary of one layer by itself; an empty one where the store
@@ -1112,9 +1126,11 @@ typedef enum kv_layer {
 kv_status kv_store_layer(const kv_store *store, kv_layer layer, size_t suite,
                          kv_tree **dictionary, kv_error **error);
 
-/* Sets `is_forced` to 1 if the managed file has the key, otherwise to 0. */
-kv_status kv_store_is_forced(const kv_store *store, kv_str key, int *is_forced,
-                             kv_error **error);
+/* Sets `is_forced` to 1 if the administrator has locked the value at the path,
+ * otherwise to 0. Locked are the leaves of the managed file, and all below them:
+ * values that are no dictionaries, and dictionaries without entries. */
+kv_status kv_store_is_forced(const kv_store *store, const kv_step *path,
+                             size_t steps, int *is_forced, kv_error **error);
 
 /* The origin of a value. Set `size` before the call. */
 typedef struct kv_origin {
@@ -1124,10 +1140,10 @@ typedef struct kv_origin {
   kv_bytes file;  /* the layer's file, which is given; empty without one */
 } kv_origin;
 
-/* Tells which layer the value at the path is read from; KV_ABSENT where there is
- * no value, and without steps, since the whole dictionary is made of all layers.
- * A default of the schema is KV_LAYER_SCHEMA, also inside of a value that a file
- * has; so is a registered one that is equal to it.
+/* Tells which layer the value at the path is read from, of a dictionary that is
+ * merged of several layers the uppermost; KV_ABSENT where there is no value, and
+ * without steps, since the whole dictionary is made of all layers. A default of
+ * the schema is KV_LAYER_SCHEMA, also inside of a value that a file has.
  *
  * Example:
  *
@@ -1142,7 +1158,7 @@ typedef struct kv_origin {
 kv_status kv_store_origin(const kv_store *store, const kv_step *path,
                           size_t steps, kv_origin *origin, kv_error **error);
 
-/* Adds values for absent keys; a key given before gets the new value.
+/* Adds values for absent paths; a value given before gets the new one.
  * KV_LIMIT_EXCEEDED where all registered defaults would be larger than the
  * store may be. */
 kv_status kv_store_register(kv_store *store, const kv_tree *defaults,

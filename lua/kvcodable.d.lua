@@ -274,6 +274,8 @@ function Store:set(path, value, type, options) end
 ---@overload fun(self: kvcodable.Store, path: kvcodable.Path, change: fun(value: any): any): integer?
 function Store:update(path, type, change, options) end
 
+---Removes a value. A top-level key shows lower layers again; at a path below one
+---there is no value any more.
 ---@param path kvcodable.Path
 ---@return boolean existed
 function Store:remove(path) end
@@ -283,7 +285,8 @@ function Store:remove(path) end
 ---@return boolean
 function Store:has(path) end
 
----Removes what the store has over its defaults and other layers.
+---Takes back what the store says of a value: lower layers, such as defaults,
+---show again.
 ---@param path kvcodable.Path
 ---@return boolean existed
 function Store:reset(path) end
@@ -358,7 +361,7 @@ function Store:watch(path, told, options) end
 ---@return kvcodable.Watch
 function Store:events(told) end
 
----@alias kvcodable.Layer "managed"|"arguments"|"application"|"suite"|"global"|"registered"|"schema"
+---@alias kvcodable.Layer "managed"|"arguments"|"application"|"suite"|"administrator"|"global"|"registered"|"schema"
 
 ---@param name kvcodable.Layer
 ---@param index? integer of a suite, from 1
@@ -392,6 +395,7 @@ function Store:file() end
 ---@return kvcodable.Origin? origin
 function Store:origin(path) end
 
+---Whether the administrator has locked the value at a path.
 ---@param path kvcodable.Path
 ---@return boolean forced
 function Store:is_forced(path) end

@@ -28,7 +28,7 @@ extension DefaultsSchema {
     /// - Throws: `TypeError` for a type that is neither struct nor dictionary.
     public convenience init(_ type: CodableType) throws(TypeError) {
         let types = SchemaTypes(parts: try TypeParts(of: type))
-        self.init(types) { key, value in _ = try types.read(value, at: [.key(key)]) }
+        self.init(types) { key, value in _ = try types.read(value, at: [.key(key)], unset: []) }
     }
 }
 
@@ -56,9 +56,10 @@ private final class SchemaTypes: DefaultsSchemaTypes {
 
     func defaults() throws -> PropertyList { try parts.defaults() }
 
-    func read(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList? {
+    func read(_ stored: PropertyList, at path: PropertyListPath, unset: [PropertyListPath]) throws -> PropertyList? {
         guard let part = part(at: path) else { return stored }
-        let value = try part.type.read(stored, at: path)
+        let filled = parts.facts.hasDeepDefaults ? try parts.filled(stored, at: path) : stored
+        let value = try part.type.read(part.type.marking(filled, unset: unset, over: stored), at: path)
         guard value.isNull else { return value }
         return try part.defaultValue.map { try part.type.read($0, at: path) }
     }
@@ -71,6 +72,19 @@ private final class SchemaTypes: DefaultsSchemaTypes {
         let encoded = try part.type.write(value, over: stored, options: options) { path }
         return (encoded.list, encoded.droppedElements)
     }
+
+    var hasVariants: Bool { parts.facts.hasVariants }
+
+    func isVariant(at path: PropertyListPath) -> Bool { part(at: path)?.type.isVariant ?? false }
+
+    func isStructure(at path: PropertyListPath) -> Bool { part(at: path)?.type.isStructure ?? false }
+
+    func hasOptionalDefault(at path: PropertyListPath) -> Bool {
+        guard let part = part(at: path) else { return false }
+        return part.type.isOptional && part.defaultValue != nil
+    }
+
+    func isField(at path: PropertyListPath) -> Bool { part(at: path)?.isField ?? false }
 
     func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList? {
         part(at: path) == nil ? nil : parts.missing(at: path, in: top)

@@ -65,11 +65,12 @@ extension PropertyListStorage {
     func encode<Value: Codable>(
         _ value: Value, at path: PropertyListPath, from ancestor: Value?, encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws -> Int {
+        let stored = try stored(at: path)
         guard let new = try encoder.tree(value, at: path) else {
-            _ = try remove(at: path)
+            try store(from: stored, to: nil, at: path)
             return 0
         }
-        guard let stored = try stored(at: path), stored.kind.isContainer, !stored.isKeyedArchive else {
+        guard let stored, stored.kind.isContainer, !stored.isKeyedArchive else {
             try setStored(new, at: path)
             return 0
         }
@@ -78,12 +79,23 @@ extension PropertyListStorage {
             ancestor: try had ?? encoder.knownParts(of: stored, given: value), ours: new, theirs: stored,
             rules: MergeRules(oursWins: true))
         guard merged.value == stored else {
-            try setStored(merged.value ?? new, at: path)
+            try store(from: stored, to: merged.value, at: path)
             return merged.dropped
         }
         // Nothing differs from what the program had, or from what memory has: then the file may have changed.
         guard had == nil, let store = self as? DefaultsStore, store.loadsChanges() else { return merged.dropped }
         return try encode(value, at: path, from: nil, encoder: encoder)
+    }
+
+    /// Stores what differs between two values.
+    private func store(from old: PropertyList?, to new: PropertyList?, at path: PropertyListPath) throws {
+        if let storage = self as? any SchemaStorage {
+            try storage.usableStore().store(from: old, to: new, at: path)
+        } else if let new {
+            try setStored(new, at: path)
+        } else {
+            _ = try remove(at: path)
+        }
     }
 
     /// Sets a key to a value of a Swift type, as ``encode(_:forKey:encoder:)``, under the name that UserDefaults has.
@@ -108,7 +120,7 @@ extension PropertyListStorage {
         try atomically { storage in
             var value = try storage.decode(type, at: path)
             try change(&value)
-            if let value { try storage.encode(value, at: path) } else { _ = try storage.remove(at: path) }
+            try storage.encode(value, at: path)
             return value
         }
     }

@@ -63,7 +63,11 @@ extension PropertyListStorage {
     ///   `DefaultsError` from the store.
     public func value(at path: PropertyListPath, as type: CodableType) throws -> PropertyList? {
         guard let stored = try stored(at: path) else { return type.defaultValue }
-        return try type.read(stored, at: path)
+        guard stored.kind.isContainer, let storage = self as? any SchemaStorage else {
+            return try type.read(stored, at: path)
+        }
+        let unset = try storage.usableStore().unsetPaths(below: path)
+        return try type.read(type.marking(stored, unset: unset), at: path)
     }
 
     /// Sets the value at `path`, given as `type` shows it. Merges it with the stored value, so that keys that the type
@@ -77,16 +81,25 @@ extension PropertyListStorage {
         _ value: PropertyList, at path: PropertyListPath, as type: CodableType,
         options: CodableType.EncodeOptions = CodableType.EncodeOptions()
     ) throws -> Int {
-        let stored = options.replaces ? nil : try self.stored(at: path)
-        let encoded = try type.write(value, over: stored, options: options) { path }
-        // Nothing differs from what the program had.
-        if options.ancestor != nil, encoded.list == stored { return encoded.droppedElements }
-        if options.replaces, let storage = self as? any SchemaStorage {
-            try storage.setStored(encoded.list, at: path, SchemaChange(replaces: true))
-        } else {
+        guard let storage = self as? any SchemaStorage else {
+            let stored = options.replaces ? nil : try self.stored(at: path)
+            let encoded = try type.write(value, over: stored, options: options) { path }
             try setStored(encoded.list, at: path)
+            return encoded.droppedElements
         }
-        return encoded.droppedElements
+        return try storage.usableStore().set(value, at: path, as: type, options)
+    }
+}
+
+extension DefaultsStore {
+    /// As the function of a storage.
+    fileprivate func set(
+        _ value: PropertyList, at path: PropertyListPath, as type: CodableType, _ options: CodableType.EncodeOptions
+    ) throws -> Int {
+        try setTyped(at: path, options.change, type.shape) { old in
+            let encoded = try type.write(value, over: old, options: options) { path }
+            return (encoded.list, encoded.droppedElements)
+        } ?? 0
     }
 }
 
@@ -96,6 +109,35 @@ extension CodableType.EncodeOptions {
 }
 
 extension CodableType {
+    /// A stored value with null for optional values at unset paths, which have no default there.
+    ///
+    /// - Parameter stored: the value before defaults were filled in; nil for the same.
+    package func marking(
+        _ value: PropertyList, unset: [PropertyListPath], over stored: PropertyList? = nil
+    ) -> PropertyList {
+        var marked = value
+        for path in unset where !path.isEmpty && (stored ?? value).value(at: path) == nil {
+            let parent = PropertyListPath(Array(path.steps.dropLast()))
+            guard marked.value(at: parent)?.kind == .dictionary, type(at: path)?.isOptional == true else { continue }
+            marked = (try? marked.setting(.null, at: path)) ?? marked
+        }
+        return marked
+    }
+
+    /// What the type says of the values inside a value.
+    fileprivate var shape: TypedShape {
+        TypedShape {
+            self.type(at: $0)?.isVariant ?? false
+        } isStructure: {
+            self.type(at: $0)?.isStructure ?? false
+        } hasDefault: {
+            self.hasOptionalDefault(at: $0)
+        } knows: { path in
+            guard self.type(at: PropertyListPath(Array(path.steps.dropLast())))?.isStructure == true else { return false }
+            return self.type(at: path) != nil
+        }
+    }
+
     /// Whether the stored value is an older program's archive. A get refuses it, and a set keeps nothing of it.
     fileprivate func isOlderArchive(_ stored: PropertyList) -> Bool {
         (stored.kind == .dictionary || stored.kind == .data) && stored.isKeyedArchive && !takesArchives

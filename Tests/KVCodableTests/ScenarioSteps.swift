@@ -12,40 +12,92 @@ struct Record: Codable, Sendable {
 }
 
 /// Takes the steps of a scenario, whose meaning is in Tests/Scenarios/README.md.
-struct ScenarioSteps {
-    let store: DefaultsStore
-    let file: String
-    let types: TypeRegistry
-    let conflicts = Conflicts()
+final class ScenarioSteps {
+    private(set) var store: DefaultsStore
+    let place: ScenarioPlace
+    /// What was not as a step says.
+    private(set) var mismatches: [String] = []
+    private let conflicts = Conflicts()
+    private var watch: DefaultsWatch?
 
     /// Noted on the thread that pumps.
-    final class Conflicts: @unchecked Sendable {
+    private final class Conflicts: @unchecked Sendable {
         var paths: [PropertyListPath] = []
     }
 
     private struct RollsBack: Error {}
+
+    init(_ place: ScenarioPlace) throws {
+        self.place = place
+        store = try place.open()
+        try watchEvents()
+    }
+
+    private func expect(_ condition: Bool, _ what: @autoclosure () -> String) {
+        if !condition { mismatches.append(what()) }
+    }
+
+    private func compare(_ found: String?, _ expected: String?, _ step: PropertyList) {
+        expect(found == expected, "expected \(expected ?? "nothing"), found \(found ?? "nothing"): \(notation(step))")
+    }
+
+    private func watchEvents() throws {
+        watch = try store.watchEvents { [conflicts] in
+            if case .conflict(let error) = $0 { conflicts.paths.append(error.path) }
+        }
+    }
+
+    /// Takes the steps of a scenario and closes the store: what was not as the scenario says.
+    static func run(_ scenario: ScenarioTests.Scenario) throws -> [String] {
+        let place = try ScenarioPlace(scenario)
+        defer { place.remove() }
+        let steps = try ScenarioSteps(place)
+        try steps.take(scenario.list["steps"])
+        let kept = scenario.engine == "memory" ? try place.stored(steps.store) : nil
+        try steps.end()
+        steps.compare(
+            place.shown(try kept ?? place.stored(nil)), place.shown(scenario.list["stored"]), ["stored": true])
+        return steps.mismatches
+    }
+
+    /// Closes the store; every conflict was expected by a step.
+    func end() throws {
+        if (try? store.pump()) != nil { expect(conflicts.paths.isEmpty, "conflicts at \(conflicts.paths)") }
+        watch?.cancel()
+        try store.close()
+    }
+
+    private func reopen() throws {
+        watch?.cancel()
+        if place.engine == "memory" { return try watchEvents() }
+        try store.close()
+        store = try place.open()
+        try watchEvents()
+    }
 
     func take(_ steps: PropertyList?) throws {
         for step in steps?.elements.map({ $0 }) ?? [] { try take(one: step) }
     }
 
     private func take(one step: PropertyList) throws {
-        let what = Comment(rawValue: notation(step))
         do {
             switch step["by"]?.string {
             case "B": try takeAsOtherProcess(step)
-            case "foreign": try PropertyListFile.write(#require(step["write"]), to: file)
+            case "foreign": try PropertyListFile.write(#require(step["write"]), to: place.file)
             default: try takeOwn(step)
             }
-            #expect(step["fails"] == nil, what)
+            expect(step["fails"] == nil, "no failure: \(notation(step))")
         } catch let error as RollsBack {
             throw error
         } catch {
-            guard let expected = step["fails"] else { throw error }
+            guard let expected = step["fails"] else {
+                mismatches.append("\(error): \(notation(step))")
+                return
+            }
             let found = Failure(error)
-            #expect(found.code == expected["code"]?.string, what)
-            if let path = expected["path"] { #expect(found.path == scenarioPath(path), what) }
-            if let message = expected["message"]?.string { #expect(found.message == message, what) }
+            compare(found.code, expected["code"]?.string, step)
+            if let path = expected["path"] { compare("\(found.path)", "\(scenarioPath(path))", step) }
+            if let message = expected["message"]?.string { compare(found.message, message, step) }
         }
     }
 
@@ -55,7 +107,7 @@ struct ScenarioSteps {
         } else if let path = step["get"] {
             let value = try type(of: step).map { try store.value(at: scenarioPath(path), as: $0) }
             let found = try value ?? store.value(at: scenarioPath(path))
-            #expect(shown(found) == shown(step["is"]))
+            compare(shown(found), shown(step["is"]), step)
         } else if let path = step["remove"] {
             _ = try store.remove(at: scenarioPath(path))
         } else if let path = step["reset"] {
@@ -68,17 +120,45 @@ struct ScenarioSteps {
             try transact(steps, rollsBack: step["rolls back"] != nil)
         } else if step["event"] != nil {
             _ = try store.pump()
-            #expect(conflicts.paths == [scenarioPath(try #require(step["path"]))])
+            compare("\(conflicts.paths)", "\([scenarioPath(step["path"] ?? [])])", step)
             conflicts.paths = []
         } else if step["sync"] != nil {
             try store.sync()
         } else if step["close"] != nil {
             try store.close()
+        } else {
+            try takeOfLayers(step)
         }
     }
 
+    /// Takes a step that is about the layers.
+    private func takeOfLayers(_ step: PropertyList) throws {
+        if let expected = step["file"] {
+            if !place.isRewritten { try store.sync() }
+            compare(place.shown(try place.stored(store)), place.shown(expected), step)
+        } else if let path = step["origin"] {
+            let origin = try store.origin(at: scenarioPath(path))
+            compare(origin.map { "\($0.layer)" }, layer(step), step)
+        } else if let path = step["keys"] {
+            let keys = try store.keys(at: scenarioPath(path))
+            compare("\(keys?.sorted() ?? [])", "\(step["are"]?.elements.compactMap(\.string) ?? [])", step)
+        } else if let defaults = step["register"] {
+            try store.register(defaults)
+        } else if step["reopen"] != nil {
+            try reopen()
+        } else {
+            mismatches.append("unknown step \(notation(step))")
+        }
+    }
+
+    /// The layer of a step as Swift shows it.
+    private func layer(_ step: PropertyList) -> String? {
+        guard let layer = step["layer"]?.string else { return nil }
+        return layer == "suite" ? "suite(\(step["suite"]?.integer ?? 0))" : layer
+    }
+
     private func type(of step: PropertyList) throws -> CodableType? {
-        try step["type"]?.string.map { try types.type($0) }
+        try step["type"]?.string.map { try place.types.type($0) }
     }
 
     private func set(_ step: PropertyList, at path: PropertyListPath) throws {
@@ -136,14 +216,14 @@ struct ScenarioSteps {
         let (input, output) = (Pipe(), Pipe())
         helper.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appending(path: "StoreHelper")
-        helper.arguments = ["drive", file, "manual"]
+        helper.arguments = ["drive", place.file, "manual"]
         (helper.standardInput, helper.standardOutput) = (input, output)
         try helper.run()
         input.fileHandleForWriting.write(Data("\(verb) \(words.joined(separator: ".")) \(value);close\n".utf8))
         try input.fileHandleForWriting.close()
         let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         helper.waitUntilExit()
-        #expect(answer == "ok\n")
+        compare(answer, "ok\n", step)
     }
 }
 

@@ -50,6 +50,29 @@ import Testing
         try type.decode(type.encode(value).list)
     }
 
+    /// Writes some of its scenarios for the tests of other languages, which run them as well.
+    @Test("over layers, locks and unset paths: other paths keep their values, and nothing of a lower layer is copied")
+    func layered() throws {
+        try Self.write((0..<300).map { try RandomScenario(seed: $0).scenario() })
+        for seed in 0..<UInt64(Self.rounds / RandomScenario.length) {
+            let list = try RandomScenario(seed: seed).scenario()
+            let engine = list["engines"]?.elements.map { $0 }.first?.string ?? ""
+            let mismatches = try ScenarioSteps.run(ScenarioTests.Scenario(list: list, engine: engine))
+            guard let mismatch = mismatches.first else { continue }
+            Issue.record(
+                "random \(seed), \(engine): \(mismatch)\n\(String(decoding: try list.serialized(as: .json), as: UTF8.self))"
+            )
+            return
+        }
+    }
+
+    private static func write(_ scenarios: [PropertyList]) throws {
+        let folder = testsFolder.deletingLastPathComponent().appending(path: "build/scenarios")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let content: PropertyList = ["in": ["swift", "c", "lua"], "scenarios": PropertyList(scenarios)]
+        try PropertyListFile.write(content, to: folder.appending(path: "law.json").path, as: .json)
+    }
+
     @Test("of values of Swift types, beside keys that the types do not know")
     func codable() throws {
         struct Item: Codable, Hashable { var id: Int, name: String?, sizes: [Int] }

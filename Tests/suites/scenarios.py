@@ -2,6 +2,7 @@
 """Runs the scenarios of Tests/Scenarios with kvdefaults. Each step is a command of its own, so that every program is
 another process. Prints TAP."""
 import json
+import os
 import plistlib
 import shutil
 import subprocess
@@ -24,6 +25,9 @@ tries=0
 while ! [ -e edited ] && [ $((tries += 1)) -lt 2000 ]; do sleep 0.01; done
 mv edited "$1"
 """
+
+
+KEYS = {"name", "in", "engines", "schema", "start", "steps", "stored", "global", "administrator", "managed"}
 
 
 class Failed(Exception):
@@ -56,13 +60,34 @@ class Run:
         editor = self.folder / "editor"
         editor.write_text(EDITOR)
         editor.chmod(0o755)
+        self.write_layers()
         self.environment = tap.environment(
+            KVCODABLE_DEFAULTS_DIR=self.folder / "defaults",
             XDG_CONFIG_HOME=self.file.parent, XDG_DATA_HOME=self.folder / "data", XDG_DATA_DIRS=self.folder / "none",
             HOME=self.folder, TMPDIR=self.folder, EDITOR=editor, VISUAL="", LC_ALL="C.UTF-8")
 
+    def write_layers(self):
+        """Writes the files of the layers that kvdefaults looks at: it registers no defaults, and has no suites."""
+        unknown = set(self.scenario) - KEYS
+        assert not unknown, f"unknown keys {unknown}"
+        for key, name in (("global", "config/.GlobalPreferences"), ("administrator", f"defaults/{NAME}"),
+                          ("managed", f"etc/kvcodable/managed/{NAME}")):
+            if key in self.scenario:
+                file = self.folder / f"{name}.plist"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(plistlib.dumps(self.scenario[key]))
+
+    def words(self):
+        """The words in front of a command: with a managed file it has a folder /etc of its own."""
+        if "managed" not in self.scenario:
+            return [str(TOOL)]
+        others = [] if os.geteuid() == 0 else ["--map-root-user"]
+        script = f"mount --bind '{self.folder}/etc' /etc && exec \"$@\""
+        return ["unshare", *others, "--mount", "sh", "-c", script, "sh", str(TOOL)]
+
     def command(self, *words):
         """What a command prints; Failed where it fails for another reason than an absent value."""
-        result = subprocess.run([str(TOOL), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        result = subprocess.run([*self.words(), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 stdin=subprocess.DEVNULL, cwd=self.folder, env=self.environment, timeout=60)
         if result.returncode > 1:
             raise Failed(result.stderr)
@@ -97,8 +122,10 @@ class Run:
             self.set(step["transaction"])
         elif "edit" in step:
             self.edit(step)
+        elif "file" in step:
+            self.compare("file", self.own(step["file"]), self.own(self.stored()))
         else:
-            assert "sync" in step or "close" in step, f"unknown step {step}"
+            assert {"sync", "close", "reopen"} & set(step), f"unknown step {step}"
 
     def set(self, steps):
         words = [word for step in steps for word in (place(step["set"]), json.dumps(step["to"]))]
@@ -141,8 +168,23 @@ class Run:
         self.write(self.scenario.get("start"))
         for step in self.scenario["steps"]:
             self.take(step)
-        stored = json.loads(self.command("export", NAME, "--format", "json") or "{}")
-        self.compare("stored", self.scenario["stored"], stored)
+        self.compare("stored", self.own(self.scenario["stored"]), self.own(self.stored()))
+
+    def stored(self):
+        """What the file holds."""
+        if self.engine == "sqlite":
+            return json.loads(self.command("export", NAME, "--format", "json") or "{}")
+        content = self.file.read_bytes() if self.file.exists() else b"{}"
+        return json.loads(content) if content.startswith(b"{") else plistlib.loads(content)
+
+    def own(self, values):
+        """What the file is compared by: the order of unset paths does not count, and what is read through the store
+        has none."""
+        paths = values.get("KVUnset")
+        values = {key: value for key, value in values.items() if key != "KVUnset"}
+        if paths is not None and self.engine != "sqlite":
+            values["KVUnset"] = sorted(map(text, paths)) if isinstance(paths, list) else paths
+        return values
 
 
 def runs(scenario, content, engine):
@@ -157,13 +199,15 @@ def main():
         content = json.loads(file.read_text())
         for scenario in content["scenarios"]:
             for engine in [name for name in ("xml", "json", "sqlite") if runs(scenario, content, name)]:
-                run, problem = Run(scenario, engine), ""
+                run, problem = None, ""
                 try:
+                    run = Run(scenario, engine)
                     run.run()
                 except (AssertionError, Failed, OSError, subprocess.TimeoutExpired, ValueError) as error:
                     problem = f"{type(error).__name__}: {error}"
                 tap.check(not problem, f"{scenario['name']} ({engine})", problem)
-                shutil.rmtree(run.folder)
+                if run:
+                    shutil.rmtree(run.folder)
     tap.finish()
 
 

@@ -4,7 +4,7 @@
 local kv = require "kvcodable"
 local support = require "lua.spec.support"
 
-local steps = {}
+local steps = { types = assert(kv.types_from "Tests/Scenarios/types.kvtypes") }
 
 -- ---- Values and paths
 
@@ -44,6 +44,25 @@ local function from_one(message)
   end))
 end
 
+--- The text of what a store has of its own. The order of the unset paths does
+-- not count, and a layer that is read through the store has none.
+function steps.own_text(run, list)
+  if type(list) ~= "table" or list.KVUnset == nil then
+    return steps.text(list)
+  end
+  local rest, paths = {}, {}
+  for key, value in pairs(list) do
+    if key ~= "KVUnset" then rest[key] = value end
+  end
+  if run.engine == "sqlite" or run.engine == "memory" then
+    return steps.text(rest)
+  end
+  if type(list.KVUnset) ~= "table" then return steps.text(list) end
+  for i, each in ipairs(list.KVUnset) do paths[i] = steps.text(each) end
+  table.sort(paths)
+  return ("%s; unset: %s"):format(steps.text(rest), table.concat(paths, " "))
+end
+
 local function change(value, step)
   for key, new in pairs(step.with or {}) do value[key] = new end
   for _, key in ipairs(step.without or {}) do value[key] = nil end
@@ -78,7 +97,7 @@ function actions.update(run, step)
 end
 
 function actions.edit(run, step)
-  local value = run.store:get(path(step.edit), step.type)
+  local value = run.store:get(path(step.edit), step.type) or {}
   steps.take_all(run, step.meanwhile or {})
   change(value, step)
   run.store:set(path(step.edit), value, step.type)
@@ -112,6 +131,51 @@ function actions.event(run, step)
   -- Events count indexes from 0.
   if message:find(" at " .. place(step.path), 1, true) then return end
   error("the event names no " .. place(step.path) .. ": " .. message, 0)
+end
+
+-- ---- Steps about the layers
+
+--- Goes on with a store.
+function steps.use(run, store)
+  run.store, run.target = store, store
+  run.is_closed = false
+  store:events(function(kind, message)
+    if kind == "conflict" then table.insert(run.events, message) end
+  end)
+end
+
+function actions.file(run, step)
+  local found
+  if run.engine == "sqlite" or run.engine == "memory" then
+    found = run.store:layer "application"
+  else
+    assert(run.store:sync())
+    found = kv.read(run.file) or {}
+  end
+  equal(steps.own_text(run, step.file), steps.own_text(run, found), "file")
+end
+
+function actions.origin(run, step)
+  local origin = run.target:origin(path(step.origin))
+  local suite = step.layer == "suite" and (step.suite or 0) + 1 or nil
+  equal(step.layer or "none", origin and origin.layer or "none",
+    "origin of " .. place(step.origin))
+  equal(tostring(suite), tostring(origin and origin.suite), "suite")
+end
+
+function actions.keys(run, step)
+  local part = #step.keys == 0 and run.target or run.target:at(path(step.keys))
+  local keys = part:keys()
+  table.sort(keys)
+  equal(table.concat(step.are, " "), table.concat(keys, " "), "keys")
+end
+
+function actions.register(run, step) run.store:register(step.register) end
+
+function actions.reopen(run)
+  if run.engine == "memory" then return end
+  assert(run.store:close())
+  run.open()
 end
 
 -- ---- Programs

@@ -12,6 +12,9 @@ package final class TypeParts: @unchecked Sendable {
         package let defaultValue: PropertyList?
         /// Kept alive, so that no other struct gets its address.
         fileprivate let owner: StructureType?
+
+        /// Whether the part is a field of a struct.
+        package var isField: Bool { owner != nil }
     }
 
     /// The location of a part: a struct's field, and so many arrays and dictionaries further in.
@@ -25,11 +28,15 @@ package final class TypeParts: @unchecked Sendable {
     private static let most = 1 << 16
 
     package let type: CodableType
+    package let facts: Facts
     private var known: [Location: Part] = [:]
 
     /// - Throws: ``TypeError`` for a type that is no struct and no dictionary.
     package init(of type: CodableType) throws(TypeError) {
         self.type = type
+        var facts = Facts()
+        facts.note(type.form)
+        self.facts = facts
         guard type.form.structure != nil || type.form.isDictionary else {
             throw TypeError(
                 .description, .expected("a struct or a dictionary as a store's schema", found: "\(type.form)"))
@@ -126,18 +133,36 @@ package final class TypeParts: @unchecked Sendable {
     /// there; nil where they give none, as below an absent value that has no default.
     package func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList? {
         var value = top
+        let first = PropertyListPath(Array(path.steps.prefix(1)))
+        // A case of an enum shows nothing of another one.
+        var defaults = part(at: first)?.type.isVariant == true ? nil : defaults(at: first)
         for end in path.steps.indices.dropFirst() {
-            guard let part = part(at: PropertyListPath(Array(path.steps[...end]))) else { return nil }
-            let stored =
-                switch path.steps[end] {
-                case .key(let key): value[key]
-                case .index(let index): value[index]
-                }
+            let location = PropertyListPath(Array(path.steps[...end]))
+            guard let part = part(at: location) else { return nil }
+            defaults = Self.merged(defaults.flatMap { $0.value(at: [path.steps[end]]) }, part)
+            let stored = value.value(at: [path.steps[end]])
             let isThere = stored.map { !(part.type.form.isOptional && $0.isNil) } ?? false
-            guard let next = isThere || value.kind != .dictionary ? stored : part.defaultValue else { return nil }
+            guard let next = isThere || value.kind != .dictionary ? stored : defaults else { return nil }
+            if isThere, part.type.isVariant { defaults = nil }
             value = next
         }
         return value
+    }
+
+    /// The default of the value at a path: what the defaults of values around it say, over its own.
+    private func defaults(at path: PropertyListPath) -> PropertyList? {
+        var result: PropertyList?
+        for end in path.steps.indices {
+            guard let part = part(at: PropertyListPath(Array(path.steps[...end]))) else { return nil }
+            result = Self.merged(result.flatMap { $0.value(at: [path.steps[end]]) }, part)
+        }
+        return result
+    }
+
+    /// The default of a part, below what a default around it says.
+    private static func merged(_ outer: PropertyList?, _ part: Part) -> PropertyList? {
+        guard let outer else { return part.defaultValue }
+        return over(outer, part.type.isVariant ? nil : part.defaultValue)
     }
 
     /// A stored value with the defaults of all that is not in it, at every depth, in stored form.
@@ -147,13 +172,16 @@ package final class TypeParts: @unchecked Sendable {
         guard stored.kind.isContainer, let part = part(at: path), part.type.form.holdsFields else { return stored }
         var builder = PropertyListBuilder()
         let room = stored.node.span &+ TypeLimits.addedNodes
-        try fill(stored, part.type.form, room, into: &builder)
+        try fill(stored, part.type.form, facts.hasDeepDefaults ? defaults(at: path) : nil, room, into: &builder)
         return try finish(&builder)
     }
 
     /// Recursion is bounded by the depth of the builder's document.
+    ///
+    /// - Parameter defaults: the default of the value; of arrays and variants it is of no meaning.
     private func fill(
-        _ value: PropertyList, _ form: CodableType.Form, _ room: Int, into builder: inout PropertyListBuilder
+        _ value: PropertyList, _ form: CodableType.Form, _ defaults: PropertyList?, _ room: Int,
+        into builder: inout PropertyListBuilder
     ) throws(TypeError) {
         guard builder.nodes.count < room, builder.bytes.count < PropertyListLimits.length / 2 else {
             throw .tooLarge(type.form)
@@ -162,34 +190,57 @@ package final class TypeParts: @unchecked Sendable {
         case .array:
             try builder.adding { builder throws(PropertyListError) in try builder.beginArray() }
             for (index, element) in value.elements.enumerated() {
-                try fill(element, form.part(at: .index(index))?.form ?? .any, room, into: &builder)
+                try fill(element, form.part(at: .index(index))?.form ?? .any, nil, room, into: &builder)
             }
             try builder.adding { builder throws(PropertyListError) in try builder.end() }
-        case .dictionary: try fillEntries(value, form, room, into: &builder)
+        case .dictionary:
+            try fillEntries(value, form, form.isVariant ? nil : defaults, room, into: &builder)
         default: try builder.add(value)
         }
     }
 
     private func fillEntries(
-        _ value: PropertyList, _ form: CodableType.Form, _ room: Int, into builder: inout PropertyListBuilder
+        _ value: PropertyList, _ form: CodableType.Form, _ defaults: PropertyList?, _ room: Int,
+        into builder: inout PropertyListBuilder
     ) throws(TypeError) {
+        let structure = form.structure
+        var given: [String: PropertyList] = [:]
+        for (number, (field, _, _)) in (structure?.stored ?? []).enumerated() where field.defaultValue != nil {
+            let part = TypePart(form: field.type, owner: structure, number: number)
+            let location = Location(owner: structure.map { ObjectIdentifier($0) }, number: number)
+            given[field.key] = known(part, location).defaultValue
+        }
+        if let defaults, defaults.kind == .dictionary {
+            for (key, value) in defaults.entries {
+                let part = form.part(at: .key(key))
+                let isWhole = part?.form.isVariant ?? false
+                given[key] = Self.over(value, isWhole ? nil : given[key])
+            }
+        }
         try builder.adding { builder throws(PropertyListError) in try builder.beginDictionary() }
         for (key, value) in value.entries {
             let part = form.part(at: .key(key))
             if let part, part.form.isOptional, value.isNil { continue }
             try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
-            try fill(value, part?.form ?? .any, room, into: &builder)
+            let below = facts.hasDeepDefaults ? given[key] : nil
+            try fill(value, part?.form ?? .any, below, room, into: &builder)
         }
-        let structure = form.structure
-        for (number, (field, _, _)) in (structure?.stored ?? []).enumerated() {
-            if let stored = value[field.key], !(field.isOptional && stored.isNil) { continue }
-            let part = TypePart(form: field.type, owner: structure, number: number)
-            let location = Location(owner: structure.map { ObjectIdentifier($0) }, number: number)
-            guard field.defaultValue != nil, let given = known(part, location).defaultValue else { continue }
-            try builder.adding { builder throws(PropertyListError) in try builder.key(field.key) }
-            try fill(given, field.type, room, into: &builder)
+        for (key, inner) in given.sorted(by: { $0.key < $1.key }) {
+            let part = form.part(at: .key(key))
+            if let stored = value[key], !(part?.form.isOptional == true && stored.isNil) { continue }
+            try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
+            try fill(inner, part?.form ?? .any, nil, room, into: &builder)
         }
         try builder.adding { builder throws(PropertyListError) in try builder.end() }
+    }
+
+    /// One default over another.
+    private static func over(_ upper: PropertyList, _ lower: PropertyList?) -> PropertyList {
+        guard let lower else { return upper }
+        var value = LayeredValue()
+        value.add(upper, [])
+        value.add(lower, [])
+        return (try? value.merged(at: [], isWhole: nil)) ?? upper
     }
 }
 
@@ -209,6 +260,39 @@ extension CodableType.Form {
         case .scalar, .any, .enumeration, .swift: false
         case .array(let part, _), .dictionary(let part), .optional(let part), .defaulted(let part, _): part.holdsFields
         case .structure, .variant, .reference: true
+        }
+    }
+}
+
+extension TypeParts {
+    /// What is anywhere in a type.
+    package struct Facts: Sendable {
+        /// Whether a field has a dictionary with entries as its default: a stored part of one shows the rest of it.
+        package private(set) var hasDeepDefaults = false
+        /// Whether there is an enum with associated values.
+        package private(set) var hasVariants = false
+        private var seen: Set<ObjectIdentifier> = []
+
+        /// Looks at each struct once.
+        fileprivate mutating func note(_ form: CodableType.Form) {
+            switch form {
+            case .scalar, .any, .enumeration, .swift: break
+            case .array(let part, _), .dictionary(let part), .optional(let part), .defaulted(let part, _): note(part)
+            case .reference(let reference):
+                if let form = try? reference.resolved() { note(form) }
+            case .variant(let variant):
+                hasVariants = true
+                for one in variant.cases { note(one.values) }
+            case .structure(let structure): note(structure)
+            }
+        }
+
+        private mutating func note(_ structure: StructureType) {
+            guard seen.insert(ObjectIdentifier(structure)).inserted else { return }
+            for field in structure.fields {
+                if let value = field.defaultValue, value.kind == .dictionary, value.count > 0 { hasDeepDefaults = true }
+                note(field.type)
+            }
         }
     }
 }

@@ -22,6 +22,23 @@ extension CodableType {
     }
 }
 
+extension CodableType {
+    /// Whether a value of the type is a struct.
+    package var isStructure: Bool { form.structure != nil }
+
+    /// Whether a value is an enum's case with its values, a dictionary that is one value.
+    package var isVariant: Bool { form.isVariant }
+
+    /// Whether a value may be absent.
+    package var isOptional: Bool { form.isOptional }
+
+    /// Whether the value at a path is optional and has a default, which shows where nothing is stored.
+    package func hasOptionalDefault(at path: PropertyListPath) -> Bool {
+        guard let type = type(at: path), type.isOptional, case .defaulted = type.form else { return false }
+        return true
+    }
+}
+
 /// A part of a type: a struct's field, the values of a case, the elements of an array or the values of a dictionary.
 struct TypePart {
     let form: CodableType.Form
@@ -46,6 +63,16 @@ extension CodableType.Form {
         case (.variant(let variant), .key(let key)):
             return variant.values(ofCase: key).map { TypePart(form: .structure($0), owner: $0, number: -1) }
         default: return nil
+        }
+    }
+
+    /// Whether a value is an enum's case with its values.
+    var isVariant: Bool {
+        switch self {
+        case .defaulted(let wrapped, _), .optional(let wrapped): wrapped.isVariant
+        case .reference(let reference): (try? reference.resolved())?.isVariant ?? false
+        case .variant: true
+        default: false
         }
     }
 

@@ -65,28 +65,6 @@ final class ChangedKeys {
     }
 }
 
-/// A dictionary's entries, one after the other, their keys as bytes.
-private struct SortedEntries {
-    private let dictionary: PropertyList
-    private var slots: Range<Int>
-
-    init(_ dictionary: PropertyList) {
-        self.dictionary = dictionary
-        slots = dictionary.document.keys(ofDictionaryAt: dictionary.index)
-    }
-
-    var key: UnsafeBufferPointer<UInt8>? {
-        slots.isEmpty ? nil : dictionary.document.buffer(of: dictionary.document.nodes[slots.lowerBound])
-    }
-
-    var value: PropertyList {
-        let distance = dictionary.document.nodes[slots.lowerBound].distance
-        return PropertyList(document: dictionary.document, index: dictionary.index + distance)
-    }
-
-    mutating func advance() { slots = slots.dropFirst() }
-}
-
 /// A dictionary that a watch has told of: the one that it saw first, and the changes since.
 struct SeenDictionary {
     private var base: PropertyList

@@ -40,6 +40,16 @@ final class Delta: @unchecked Sendable {
         try entries[index]?.value(at: steps)
     }
 
+    /// Whether a value that is no dictionary stands on the way of `steps` in entry `index`.
+    func hides(_ steps: ArraySlice<PropertyListPath.Step>, at index: Int) -> Bool {
+        entries[index]?.hides(steps) ?? false
+    }
+
+    /// Whether entry `index` has a value at the end of `steps`.
+    func holds(_ steps: ArraySlice<PropertyListPath.Step>, at index: Int) -> Bool {
+        entries[index].map { $0.reach(of: steps) == steps.count } ?? false
+    }
+
     /// As `value`; a whole value that had to be put together is kept so, for the next call. Only for a delta that is
     /// not being committed.
     func collapsedValue(

@@ -115,6 +115,21 @@ extension Overlay {
         return steps.count
     }
 
+    /// Whether a value that is no dictionary stands on the way of `steps`.
+    func hides(_ steps: ArraySlice<PropertyListPath.Step>) -> Bool {
+        var current = self
+        for (position, step) in zip(steps.indices, steps) {
+            guard case .edited(let container) = current else {
+                if case .whole(let list) = current { return list.hides(steps[position...]) }
+                return false
+            }
+            guard container.kind == .dictionary else { return true }
+            guard let next = container.overlay(step) else { return !step.isKey }
+            current = next
+        }
+        return false
+    }
+
     /// The value at the end of `steps`.
     func value(at steps: ArraySlice<PropertyListPath.Step>) throws(PropertyListError) -> PropertyList? {
         var current = self

@@ -20,12 +20,13 @@ extension Domain {
     /// Checks the values that merges made: without the lock, since a schema runs a program's code. A value that the file
     /// could not hold, or that a schema refuses, is replaced by ours as a whole, or otherwise by theirs.
     func checkMerged() {
-        let (merged, schemas, rules) = lock.withLock { () -> ([MergedValue], [DefaultsSchema], ValueRules) in
+        let (merged, schemas, rules, unset) = lock.withLock {
+            () -> ([MergedValue], [LowerLayers], ValueRules, PathTree?) in
             defer { self.merged = [] }
-            return (self.merged, self.schemas, self.rules)
+            return (self.merged, self.schemas, self.rules, self.merged.isEmpty ? nil : unsetPaths(in: target))
         }
         for one in merged {
-            guard let kept = one.replacement(rules, schemas) else { continue }
+            guard let kept = one.replacement(rules, schemas, unset) else { continue }
             lock.withLock {
                 one.key.withUnsafeBufferPointer { key in
                     guard let index = one.changes.find(key), case .whole(let value)? = one.changes.entries[index],
@@ -73,6 +74,7 @@ extension Domain {
                 position += 1
                 let theirs = try below(key)
                 guard ancestor != theirs else { return Delta.Change(value: ours) }
+                if UnsetPaths.isKey(key) { return try UnsetPaths.merged(ancestor, ours, theirs) }
                 let merged = try PropertyList.merge(
                     ancestor: ancestor, ours: ours, theirs: theirs, rules: MergeRules(), limits: .store)
                 let whole = try taking(ours, at: changes.replaced, of: key, in: merged.value)
@@ -148,9 +150,12 @@ struct MergedValue {
     let theirs: PropertyList?
 
     /// What to store in place of the value; nil to store it.
-    func replacement(_ rules: ValueRules, _ schemas: [DefaultsSchema]) -> Delta.Change? {
+    func replacement(_ rules: ValueRules, _ schemas: [LowerLayers], _ unset: PathTree?) -> Delta.Change? {
         let schemaAllows = { (value: PropertyList?) in
-            value.map { value in schemas.allSatisfy { (try? $0.check(value, of: self.name)) != nil } } ?? true
+            guard let value else { return true }
+            return self.key.withUnsafeBufferPointer { key in
+                schemas.allSatisfy { (try? $0.check(value, of: key, unset: unset)) != nil }
+            }
         }
         if isFit(value, rules), schemaAllows(value) { return nil }
         // What another program wrote is tolerated, also beside our change.
@@ -159,8 +164,6 @@ struct MergedValue {
         if let ours, !isFit(ours, rules) { return nil }
         return Delta.Change(value: schemaAllows(ours) ? ours : theirs)
     }
-
-    private var name: String { String(decoding: key, as: UTF8.self) }
 
     /// Whether the file could hold a value.
     private func isFit(_ value: PropertyList, _ rules: ValueRules) -> Bool {

@@ -2,45 +2,63 @@ internal import PropertyLists
 
 /// Changes inside the value of a top-level key.
 extension Domain {
-    /// Sets the value at `path` inside the value of a top-level key; `lower` is that key's value in the lower layers.
+    /// Sets the value at `path` inside the value of a top-level key.
     ///
-    /// - Parameter generation: the one that the change was checked for; nil for any.
+    /// - Parameters:
+    ///   - unset: what becomes of the unset paths.
+    ///   - generation: the one that the change was checked for; nil for any.
     /// - Returns: nil, and nothing is changed, where there is another generation now.
     func set(
-        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
-        over lower: PropertyList?, ifGeneration generation: UInt64?, _ handle: HandleState
+        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
+        ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
-        let isStored = {
-            self.lock.withLock { self.target.find(key) == nil && self.isStored(value, key, path.steps[...]) }
+        let isStored = { () throws(DefaultsError) -> Bool in
+            try self.lock.withLock { () throws(DefaultsError) -> Bool in
+                let target = self.target
+                guard target.find(key) == nil, self.isStored(value, key, path.steps[...]) else { return false }
+                return try self.changedUnsetList(unset, self.location(of: key, path), in: target) == nil
+            }
         }
-        if isStored() {
+        if try isStored() {
             let look = lookAtFile()
-            if look == .isUnchanged || look == .isLoaded && isStored() { return true }
+            if look == .isUnchanged { return true }
+            if look == .isLoaded, try isStored() { return true }
         }
         let own = value.isWholeDocument ? value : value.compacted()
-        let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.setting(own, at: path) }
         let growth = { (target: Delta) throws(PropertyListError) in
             try self.growth(setting: own, at: path, of: key, in: target)
         }
-        return try change(key, path, own, over: lower, changed, growth, generation, handle) {
+        return try change(key, path, own, unset, growth, generation, handle) {
             (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
         }
     }
 
-    /// Removes the value at `path` inside the value of a key; says whether there was one. Else as `set`.
+    /// Removes the value at `path` inside the value of a key; says whether there was one, or a path became unset. Else
+    /// as `set`.
     func remove(
-        at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, over lower: PropertyList?,
+        at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
         ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
-        let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.removing(at: path) }
         let growth = { (target: Delta) throws(PropertyListError) in
             try self.growth(removing: path, of: key, in: target)
         }
-        return try change(key, path, nil, over: lower, changed, growth, generation, handle) {
+        return try change(key, path, nil, unset, growth, generation, handle) {
             (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
+        }
+    }
+
+    /// Whether the calling thread sees a value of the domain's own at a path. Puts no value together.
+    func holds(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) -> Bool {
+        lock.withLock {
+            for delta in [target, committing, committed] {
+                if let delta, let index = delta.find(key) { return delta.holds(steps, at: index) }
+            }
+            return base[utf8: key]?.value(atSteps: steps) != nil
         }
     }
 
@@ -72,7 +90,7 @@ extension Domain {
             if let conflict = merged.conflicts.first(where: { $0.kept == .theirs }) {
                 throw dropping(conflict, at: location(of: key, conflict.path))
             }
-            guard let value = merged.value else { return latest == nil ? false : try remove(key, handle) }
+            guard let value = merged.value else { return latest == nil ? false : try remove(key, nil, handle) }
             return value == latest ? false : try change(value)
         }
     }
@@ -83,13 +101,10 @@ extension Domain {
 
     /// - Parameters:
     ///   - value: the one that is set; nil where one is removed.
-    ///   - changed: gives the lower value with the change, which is copied with it or not at all; nil where the change
-    ///     does nothing.
     ///   - growth: gives the size that the change adds.
     ///   - body: makes the change in a delta; false where it does nothing.
     private func change(
-        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, over lower: PropertyList?,
-        _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
+        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ unset: UnsetChange?,
         _ growth: (Delta) throws(PropertyListError) -> FileSize, _ wanted: UInt64?,
         _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
@@ -104,28 +119,22 @@ extension Domain {
                 try translating { () throws(PropertyListError) in try checkReadable(key) }
             }
             let prefix = PropertyListPath(Array(location.steps.prefix(1)))
-            let isCopied = lower != nil && !holds(key)
-            var copy: PropertyList?
-            let change = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) -> FileSize in
-                guard isCopied, let lower else { return try growth(target) }
-                copy = try changed(lower)
-                return copy.map { size(of: $0, key) } ?? FileSize()
+            let change = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
+                try growth(target)
             }
-            if isCopied, copy == nil { return nil }
-            // The lower value is stored with the change now: registered defaults and other files may hold more.
-            if let copy { try rules.check(copy, at: prefix, depth: 1) }
-            let charges = try charges(key, path, value, copy, change, in: target, handle)
+            let newUnset = try changedUnsetList(unset, location, in: target)
+            let charges = try charges(key, path, value, change, in: target, handle)
             try count(change, in: target, handle, at: location)
             do throws(DefaultsError) {
                 let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
-                    guard let copy else { return try body(target) }
-                    target.set(copy, for: key)
-                    return true
+                    try body(target)
                 }
+                setUnsetList(newUnset, in: target)
                 if isMade {
                     if !quotas.isEmpty { noteQuotas(key, path, charges) }
                     return noteChange(of: key)
                 }
+                if newUnset != nil { return noteChange(of: key) }
             } catch {
                 note(FileSize() - change, in: target)
                 throw error
@@ -139,10 +148,10 @@ extension Domain {
 
     /// The sizes of the handle's quotas after a change that adds `growth` to the store.
     private func charges(
-        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ copy: PropertyList?,
-        _ growth: FileSize, in target: Delta, _ handle: HandleState
+        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ growth: FileSize,
+        in target: Delta, _ handle: HandleState
     ) throws(DefaultsError) -> [Charge] {
         guard !handle.quotas.isEmpty, let value else { return [] }
-        return try charges(setting: value, at: path, of: key, copy: copy, in: target, handle, growth)
+        return try charges(setting: value, at: path, of: key, in: target, handle, growth)
     }
 }

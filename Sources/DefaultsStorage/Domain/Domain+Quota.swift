@@ -55,19 +55,16 @@ extension Domain {
     /// The sizes that the values of the handle's quotas have once `value` is set at `path` of a key.
     ///
     /// - Parameters:
-    ///   - copy: the key's new value, where the change copies one of a lower layer.
     ///   - growth: the size that the change adds to the store; of no matter where it sets the whole value of a key.
     /// - Throws: where one grows beyond its quota.
     func charges(
         setting value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
-        copy: PropertyList?, in target: Delta, _ handle: HandleState, _ growth: FileSize
+        in target: Delta, _ handle: HandleState, _ growth: FileSize
     ) throws(DefaultsError) -> [Charge] {
         var charges: [Charge] = []
         for quota in handle.quotas where quota.isNear(key, path) {
             let size: Int
-            if let copy {
-                size = self.size(of: copy.value(at: quota.rest), quota)
-            } else if path.steps.count <= quota.rest.steps.count {
+            if path.steps.count <= quota.rest.steps.count {
                 let inner = PropertyListPath(Array(quota.rest.steps.dropFirst(path.steps.count)))
                 size = self.size(of: value.value(at: inner), quota)
             } else {

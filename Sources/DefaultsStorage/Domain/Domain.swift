@@ -56,8 +56,10 @@ final class Domain: @unchecked Sendable {
     private(set) var limits: StoreLimits
     /// The error of the last look at the file, if it could not be read. An event has reported it.
     var unreadable: DefaultsError?
-    /// The schemas of all handles.
-    var schemas: [DefaultsSchema] = []
+    /// The schemas of all handles, with the layers below that the handles have.
+    var schemas: [LowerLayers] = []
+    /// The paths that are unset, with the list that they were read from.
+    var unset: (list: PropertyList, tree: PathTree?)?
     /// Values that merges have made and that are not checked yet.
     var merged: [MergedValue] = []
     /// The first change since the last sync that another program's change took the place of.
@@ -204,31 +206,36 @@ extension Domain {
 
 extension Domain {
     /// Sets the value of a top-level key. With immediate durability only inside of a transaction.
+    ///
+    /// - Parameter unset: what becomes of the unset paths; nil to list none at the key and below it.
     func set(
-        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?, _ handle: HandleState
     ) throws(DefaultsError) {
         let own = value.isWholeDocument || mayShareDocuments ? value : value.compacted()
-        if try set(own, key, handle, unlessEqual: true) { return }
+        if try set(own, key, unset, handle, unlessEqual: true) { return }
         let look = lookAtFile()
-        if look != .isUnchanged { _ = try set(own, key, handle, unlessEqual: look == .isLoaded) }
+        if look != .isUnchanged { _ = try set(own, key, unset, handle, unlessEqual: look == .isLoaded) }
     }
 
     /// - Parameter unlessEqual: whether nothing is set if the value is the stored one.
     /// - Returns: whether the value was set.
     private func set(
-        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, unlessEqual: Bool
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?, _ handle: HandleState,
+        unlessEqual: Bool
     ) throws(DefaultsError) -> Bool {
         let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
             try checkRefusal()
             let target = self.target
             let index = target.find(key)
-            if unlessEqual, index == nil, isStored(value, key, []) { return nil }
+            let newUnset = try changedUnsetList(unset, [.key(utf8: key)], in: target)
+            if unlessEqual, index == nil, newUnset == nil, isStored(value, key, []) { return nil }
             let charges =
                 handle.quotas.isEmpty
-                ? [] : try charges(setting: value, at: [], of: key, copy: nil, in: target, handle, FileSize())
+                ? [] : try charges(setting: value, at: [], of: key, in: target, handle, FileSize())
             let growth = growth(setting: value, key, at: index, in: target)
             try count(growth, in: target, handle, at: [.key(utf8: key)])
             if let index { target.set(value, at: index) } else { target.set(value, for: key) }
+            setUnsetList(newUnset, in: target)
             if !quotas.isEmpty { noteQuotas(key, [], charges) }
             return noteChange(of: key)
         }
@@ -284,14 +291,21 @@ extension Domain {
         lock.withLock { isInTransaction && open.map { $0.isOneCall && $0.wholes > 0 } ?? false }
     }
 
-    /// Removes a top-level key; says whether it was there. With immediate durability only inside of a transaction.
-    func remove(_ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState) throws(DefaultsError) -> Bool {
+    /// Removes a top-level key, or changes the unset paths alone; says whether anything changed. With immediate
+    /// durability only inside of a transaction.
+    func remove(
+        _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?, _ handle: HandleState
+    ) throws(DefaultsError) -> Bool {
         let (isThere, mustSchedule) = try lock.withLock { () throws(DefaultsError) in
             try checkRefusal()
-            guard holds(key) else { return (false, false) }
             let target = self.target
-            note(FileSize() - size(of: key, in: target), in: target)
-            target.remove(key)
+            let newUnset = try changedUnsetList(unset, [.key(utf8: key)], in: target)
+            guard holds(key) || newUnset != nil else { return (false, false) }
+            if holds(key) {
+                note(FileSize() - size(of: key, in: target), in: target)
+                target.remove(key)
+            }
+            setUnsetList(newUnset, in: target)
             if !quotas.isEmpty { noteQuotas(key, []) }
             return (true, noteChange(of: key))
         }

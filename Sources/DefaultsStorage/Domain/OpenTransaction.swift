@@ -20,7 +20,7 @@ final class OpenTransaction {
     /// The number of calls under way whose changes are held to the limits together.
     var wholes = 0
     /// The checks that are made before the commit.
-    var schemas: [SchemaCheck: DefaultsSchema] = [:]
+    var schemas: [SchemaCheck: LowerLayers] = [:]
 
     init(isOneCall: Bool) { self.isOneCall = isOneCall }
 }

@@ -10,9 +10,9 @@ public import PropertyLists
 /// let store = try DefaultsStore.open("com.acme.app", options: options)
 /// ```
 ///
-/// The rule is given the value that a change leaves a key of the application's domain with: when the change is made,
-/// and in a transaction at the commit, since only then the value is known. Registered defaults are checked when they
-/// are registered. Values that are stored already, and those of other layers, are not checked: the store opens, and a
+/// The rule is given the value that a change leaves a key with, merged with what lower layers have there: when the
+/// change is made, and in a transaction at the commit, since only then the value is known. Registered defaults are
+/// checked when they are registered, as the schema's defaults complete them. Values that are stored already, and those of other layers, are not checked: the store opens, and a
 /// typed read reports them. A key may be absent at any time, and ``DefaultsMigration/versionKey`` is never checked.
 ///
 /// A schema that KVCodable makes of a type is more than a rule: the store's values are shown and set by that type, and
@@ -62,9 +62,6 @@ public final class DefaultsSchema: Sendable {
         }
     }
 
-    func check(_ dictionary: PropertyList) throws(DefaultsError) {
-        for (key, value) in dictionary.entries { try check(value, of: key) }
-    }
 }
 
 /// The types of a schema, by which the store shows and sets its values. Paths name keys as they are stored, from the
@@ -73,7 +70,9 @@ package protocol DefaultsSchemaTypes: AnyObject, Sendable {
     /// The defaults of top-level keys, as they are stored.
     func defaults() throws -> PropertyList
     /// The stored value as its type shows it; nil where it stands for none.
-    func read(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList?
+    ///
+    /// - Parameter unset: paths inside of it, at which an optional value has no default.
+    func read(_ stored: PropertyList, at path: PropertyListPath, unset: [PropertyListPath]) throws -> PropertyList?
     /// The value to store for one as its type shows it, merged with the stored one; and how many elements of stored
     /// arrays are gone with keys that the type does not know. nil where the schema has no type.
     func encode(
@@ -81,15 +80,40 @@ package protocol DefaultsSchemaTypes: AnyObject, Sendable {
     ) throws -> (list: PropertyList, dropped: Int)?
     /// The default at a path into `top`, the value of the path's first key, where nothing is stored.
     func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList?
+    /// Whether there is a path of which ``isVariant(at:)`` is true.
+    var hasVariants: Bool { get }
+    /// Whether the dictionary at a path is one value, such as an enum's case with its values.
+    func isVariant(at path: PropertyListPath) -> Bool
+    /// Whether the dictionary at a path is a struct.
+    func isStructure(at path: PropertyListPath) -> Bool
+    /// Whether the value at a path is optional and has a default, which shows where nothing is stored.
+    func hasOptionalDefault(at path: PropertyListPath) -> Bool
+    /// Whether the value at a path is a field of a struct.
+    func isField(at path: PropertyListPath) -> Bool
     /// The stored value with the defaults of its missing parts.
     func filled(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList
 }
 
-/// A storage whose values are set by the types of a schema, where it has one: a store, or a transaction on one.
+extension DefaultsSchemaTypes {
+    /// The end of the steps that lead to a dictionary that is one value, with the path's last steps inside of it.
+    func endOfVariant(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) -> Int? {
+        guard hasVariants, !steps.isEmpty else { return nil }
+        var path: PropertyListPath = [.key(utf8: key)]
+        for index in steps.indices {
+            if isVariant(at: path) { return index }
+            path = path.appending(steps[index])
+        }
+        return nil
+    }
+}
+
+/// A store, or a transaction on one.
 package protocol SchemaStorage {
     func set(_ value: PropertyList, at path: PropertyListPath, _ change: SchemaChange) throws(DefaultsError) -> Int
-    /// Sets a value as it is to be stored.
-    func setStored(_ value: PropertyList, at path: PropertyListPath, _ change: SchemaChange) throws(DefaultsError)
+    /// The store, whose calls make the storage's changes now.
+    func usableStore() throws(DefaultsError) -> DefaultsStore
 }
 
 /// How a value is set.
@@ -133,7 +157,7 @@ struct SchemaCheck: Hashable {
 
 extension Domain {
     /// Has the calling thread's transaction check the key at its commit; false where the thread has none open.
-    func postpone(_ schema: DefaultsSchema, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    func postpone(_ schema: LowerLayers, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
         lock.withLock {
             guard let open, isInTransaction else { return false }
             open.schemas[SchemaCheck(key: Array(key), schema: ObjectIdentifier(schema))] = schema
@@ -143,14 +167,13 @@ extension Domain {
 
     /// Checks the values of the keys that a transaction changed, in the order of the keys' bytes.
     func checkSchemas(of transaction: OpenTransaction) throws(DefaultsError) {
-        let checks = lock.withLock { transaction.schemas }
+        let (checks, unset) = lock.withLock { (transaction.schemas, unsetPaths(in: transaction.delta)) }
         for (check, schema) in checks.sorted(by: { $0.key.key.lexicographicallyPrecedes($1.key.key) }) {
-            let value = try String(decoding: check.key, as: UTF8.self).withBytes { bytes throws(DefaultsError) in
-                try lock.withLock { () throws(DefaultsError) in
-                    try lookUp(bytes.bindMemory(to: UInt8.self), [], in: transaction.delta)
-                }
+            try String(decoding: check.key, as: UTF8.self).withBytes { bytes throws(DefaultsError) in
+                let key = bytes.bindMemory(to: UInt8.self)
+                let own = try lock.withLock { () throws(DefaultsError) in try lookUp(key, [], in: transaction.delta) }
+                if let own { try schema.check(own, of: key, unset: unset) }
             }
-            if let value { try schema.check(value, of: String(decoding: check.key, as: UTF8.self)) }
         }
     }
 

@@ -4,13 +4,17 @@ extension DefaultsStore {
     /// Sets the value at `path` in the application's domain. Missing dictionaries on the way are made, never arrays; an
     /// index equal to an array's count appends. The empty path replaces the domain's whole dictionary.
     ///
-    /// A path into a value that comes from a lower layer first copies that value into the application's domain.
+    /// Nothing of lower layers is copied, but that a change at an index of an array that only a lower layer has first
+    /// copies the array. A dictionary shows what was set alone: keys of lower layers that it leaves out are noted as
+    /// unset. Values that the administrator has locked stay as they are, and are not stored.
     ///
-    /// - Throws: ``DefaultsError`` for a value that the file could not hold, a path that does not fit, a forced key, a
-    ///   read-only store; with immediate durability also the error of writing, and then nothing has changed.
+    /// - Throws: ``DefaultsError`` for a value that the file could not hold, a path that does not fit, a change of a
+    ///   locked value, a read-only store; with immediate durability also the error of writing, and then nothing has
+    ///   changed.
     ///
     /// Under a schema of types the value is given as its type shows it, and stored as that says, with the keys of the
-    /// stored value that the type does not know; as ``setStored(_:at:)`` takes it else.
+    /// stored value that the type does not know; a field that is left out has its default again. Otherwise as
+    /// ``setStored(_:at:)`` takes it.
     public func set(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
         _ = try set(value, at: path, SchemaChange())
     }
@@ -26,23 +30,26 @@ extension DefaultsStore {
         }
         guard !path.isEmpty else {
             var dropped = 0
-            try replaceAll(with: value) { key, value throws(DefaultsError) in
+            // A field that is left out has its default again.
+            let isOther = { (key: String) in change.replaces || !types.isStructure(at: []) && !types.isField(at: [.key(key)]) }
+            try replaceAll(with: value, unsetting: isOther) { key, value throws(DefaultsError) in
                 dropped += try set(value, at: [.key(key)], SchemaChange(replaces: change.replaces))
             }
             return dropped
         }
-        let old = change.replaces ? nil : try stored(at: path)
-        try checkElement(change.ancestor, at: path, is: old)
-        let encoded = try DefaultsSchema.translating(at: path) { try types.encode(value, over: old, change, at: path) }
-        guard let encoded else {
-            try setStored(value, at: path, change)
-            return 0
+        let shape = TypedShape { types.isVariant(at: path.appending($0)) } isStructure: {
+            types.isStructure(at: path.appending($0))
+        } hasDefault: {
+            types.hasOptionalDefault(at: path.appending($0))
+        } knows: {
+            types.isField(at: path.appending($0))
         }
-        // Nothing differs from what the program had.
-        if change.ancestor != nil, encoded.list == old { return encoded.dropped }
-        let (new, newPath) = try withDefault(encoded.list, at: path, types)
-        try setStored(new, at: newPath, SchemaChange(replaces: change.replaces))
-        return encoded.dropped
+        let dropped = try DefaultsSchema.translating(at: path) {
+            try setTyped(at: path, change, shape) { try types.encode(value, over: $0, change, at: path) }
+        }
+        if let dropped { return dropped }
+        try setStored(value, at: path, change)
+        return 0
     }
 
     /// Sets the value at `path` exactly as it is given: keys that a schema's type does not know go, and so does what
@@ -93,8 +100,10 @@ extension DefaultsStore {
         let merged = try DefaultsError.translating(below: path) { () throws(PropertyListError) in
             try PropertyList.merge(ancestor: ancestor, ours: ours, theirs: theirs, limits: .store)
         }
-        if merged.value != theirs {
-            if let value = merged.value { try setStored(value, at: path) } else { try remove(at: path) }
+        if ancestor == nil, let value = merged.value {
+            if value != theirs { try setStored(value, at: path) }
+        } else {
+            try store(from: theirs, to: merged.value, at: path)
         }
         return merged.conflicts.map { conflict in
             var conflict = conflict
@@ -104,7 +113,7 @@ extension DefaultsStore {
     }
 
     /// - Throws: ``DefaultsError/Code/conflict`` if another element than the program had stands at an index.
-    private func checkElement(
+    func checkElement(
         _ ancestor: PropertyList?, at path: PropertyListPath, is present: PropertyList?
     ) throws(DefaultsError) {
         guard let ancestor, let present, path.steps.contains(where: { !$0.isKey }) else { return }
@@ -125,31 +134,11 @@ extension DefaultsStore {
         return conflicts
     }
 
-    /// The value and the path to set instead of those given: a value inside of one that only the schema's defaults give
-    /// is set together with that.
-    private func withDefault(
-        _ value: PropertyList, at path: PropertyListPath, _ types: any DefaultsSchemaTypes
-    ) throws(DefaultsError) -> (PropertyList, PropertyListPath) {
-        let steps = path.steps
-        guard steps.count > 2, case .key(let key)? = steps.first,
-            let top = try layered(key, []), top.value(atSteps: steps[1..<(steps.count - 1)]) == nil
-        else { return (value, path) }
-        for end in 2..<steps.count where top.value(atSteps: steps[1..<end]) == nil {
-            let outer = PropertyListPath(Array(steps[..<end]))
-            guard let missing = types.missing(at: outer, in: top) else { break }
-            let new = try DefaultsError.translating(below: outer) { () throws(PropertyListError) in
-                try missing.setting(value, at: PropertyListPath(Array(steps[end...])))
-            }
-            return (new, outer)
-        }
-        return (value, path)
-    }
-
-    /// Sets the value at `path` as it is to be stored, whatever form the schema's type shows it in; else as
+    /// Sets the value at `path` as it is to be stored, whatever form the schema's type shows it in; otherwise as
     /// ``set(_:at:)``.
     public func setStored(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
         guard let first = path.steps.first else {
-            return try replaceAll(with: value) { key, value throws(DefaultsError) in
+            return try replaceAll(with: value, unsetting: { _ in true }) { key, value throws(DefaultsError) in
                 try setStored(value, forKey: key)
             }
         }
@@ -160,17 +149,66 @@ extension DefaultsStore {
             let utf8 = bytes.bindMemory(to: UInt8.self)
             if path.steps.count == 1 { return try setStored(value, forUTF8Key: utf8) }
             try checkChange(utf8, path, value)
-            let rest = PropertyListPath(Array(path.steps.dropFirst()))
-            for index in rest.steps.indices { try checkKey(at: index + 1, of: path) }
-            // Looked up though the key may be stored: another thread may remove it before the change is made.
-            let lower = try lower(utf8)
-            let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.setting(value, at: rest) }
-            _ = try domain.overLatest(utf8, state, changed) { merged throws(DefaultsError) in
-                if let merged { return try setWhole(merged, utf8) }
-                let outcome = { try? ($0 ?? lower ?? emptyDictionary).setting(value, at: rest) }
-                return try underSchema(utf8, outcome) { generation throws(DefaultsError) in
-                    try domain.set(value, at: rest, of: utf8, over: lower, ifGeneration: generation, state)
-                }
+            for index in 1..<path.steps.count { try checkKey(at: index, of: path) }
+            guard let own = try unlocked(value, at: path) else { return }
+            try setOwn(own, at: path, of: utf8, try leftOut(of: value, at: path, of: utf8))
+        }
+    }
+
+    /// Sets a checked value in the application's domain alone.
+    ///
+    /// - Parameter unset: what becomes of the unset paths; nil to list none at the path and below it.
+    func setOwn(
+        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?
+    ) throws(DefaultsError) {
+        if path.steps.count == 1 {
+            return try setWhole(value, of: key, unset)
+        }
+        if let (array, end) = try lowerArray(at: path, of: key) {
+            let rest = PropertyListPath(Array(path.steps[end...]))
+            let outer = PropertyListPath(Array(path.steps[..<end]))
+            let new = try DefaultsError.translating(below: outer) { () throws(PropertyListError) in
+                try array.setting(value, at: rest)
+            }
+            return try setOwn(new, at: outer, of: key, nil)
+        }
+        try checkLower(path, of: key)
+        let rest = PropertyListPath(Array(path.steps.dropFirst()))
+        let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.setting(value, at: rest) }
+        _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
+            if let merged { return try set(merged, key, unset) }
+            let outcome = { try? ($0 ?? emptyDictionary).setting(value, at: rest) }
+            return try underSchema(key, outcome, unset, at: path) { generation throws(DefaultsError) in
+                try domain.set(value, at: rest, of: key, unset, ifGeneration: generation, state)
+            }
+        }
+    }
+
+    /// The array that a path leads into where only lower layers have it, and the number of steps that lead to it.
+    private func lowerArray(
+        at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>
+    ) throws(DefaultsError) -> (array: PropertyList, end: Int)? {
+        guard let end = path.steps.firstIndex(where: { !$0.isKey }) else { return nil }
+        let steps = path.steps[1..<end]
+        if domain.holds(key, steps) { return nil }
+        var value = try layered(key, steps, .ownAndLower)
+        if value == nil { value = try stored(at: PropertyListPath(Array(path.steps[..<end]))) }
+        guard let value, value.kind == .array else { return nil }
+        return (value, end)
+    }
+
+    /// - Throws: where a lower layer has a value that is no dictionary on the way to a path that is set.
+    private func checkLower(
+        _ path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>
+    ) throws(DefaultsError) {
+        let parent = path.steps[1..<(path.steps.count - 1)]
+        if domain.holds(key, parent) { return }
+        guard let top = try layered(key, [], .lower) else { return }
+        for end in 1..<path.steps.count {
+            guard let value = top.value(atSteps: path.steps[1..<end]) else { return }
+            if value.kind != .dictionary, !domain.holds(key, path.steps[1..<end]) {
+                let location = PropertyListPath(Array(path.steps[..<end]))
+                throw DefaultsError(.pathMismatch, .expected("Dictionary", found: "\(value.kind)"), at: location)
             }
         }
     }
@@ -192,66 +230,105 @@ extension DefaultsStore {
         if isUIDMark(key), value.integer != nil {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])
         }
+        var own = value
+        if layers.managed != nil {
+            guard let open = try unlocked(value, at: [.key(utf8: key)]) else { return }
+            own = open
+        }
+        try setWhole(own, of: key, try leftOut(of: value, at: nil, of: key))
+    }
+
+    private func setWhole(
+        _ value: PropertyList, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?
+    ) throws(DefaultsError) {
         guard domain.isImmediate else {
-            _ = try setWhole(value, key)
+            _ = try set(value, key, unset)
             return
         }
         let changed = { (_: PropertyList) in value as PropertyList? }
         _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
-            try setWhole(merged ?? value, key)
+            try set(merged ?? value, key, unset)
         }
     }
 
-    private func setWhole(
-        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>
+    private func set(
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?
     ) throws(DefaultsError) -> Bool {
-        if let schema, !domain.postpone(schema, key) {
-            try schema.check(value, of: String(decoding: key, as: UTF8.self))
+        if schema != nil, !domain.postpone(lower, key) {
+            try lower.check(value, of: key, unset: try domain.unsetPaths(after: unset, at: [.key(utf8: key)]))
         }
-        try domain.set(value, key, state)
+        try domain.set(value, key, unset, state)
         return true
     }
 
-    /// Removes the value at `path` from the application's domain, which uncovers the layer below; says whether there
-    /// was one. A path into a value of a lower layer first copies that value.
+    /// Removes the value at `path`; says whether there was one. A top-level key is reset: lower layers show again. Below
+    /// one, a value that lower layers have is noted as unset, so that there is none.
     @discardableResult
     public func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool {
         guard let first = path.steps.first else { return try removeAll() }
         guard case .key(let key) = first else { return false }
+        if path.steps.count == 1 { return try reset(at: path) }
         return try key.withBytes { bytes throws(DefaultsError) in
             let utf8 = bytes.bindMemory(to: UInt8.self)
             try checkChange(utf8, path, nil)
-            if path.steps.count == 1 {
-                let changed = { (_: PropertyList) in nil as PropertyList? }
-                return try domain.overLatest(utf8, state, changed) { _ throws(DefaultsError) in
-                    try domain.remove(utf8, state)
-                }
+            try checkUnlocked(path)
+            let steps = path.steps.dropFirst()
+            if try layered(utf8, steps, .ownAndLower) == nil, try stored(at: path) == nil { return false }
+            var isLower = typesInForce?.hasOptionalDefault(at: path) ?? false
+            if !isLower { isLower = try layered(utf8, steps, .lower) != nil }
+            return try removeOwn(path, of: utf8, UnsetChange(set: [path], unset: isLower ? [path] : []))
+        }
+    }
+
+    /// Removes the application's domain's own value at a path; says whether anything changed.
+    func removeOwn(
+        _ path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange
+    ) throws(DefaultsError) -> Bool {
+        let rest = PropertyListPath(Array(path.steps.dropFirst()))
+        if rest.isEmpty {
+            let changed = { (_: PropertyList) in nil as PropertyList? }
+            return try domain.overLatest(key, state, changed) { _ throws(DefaultsError) in
+                try domain.remove(key, unset, state)
             }
-            let rest = PropertyListPath(Array(path.steps.dropFirst()))
-            // Looked up though the key may be stored: another thread may remove it before the change is made.
-            let lower = try lower(utf8).flatMap { $0.value(at: rest) == nil ? nil : $0 }
-            if lower == nil, try !domain.contains(utf8) { return false }
-            let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.removing(at: rest) ?? seen }
-            return try domain.overLatest(utf8, state, changed) { merged throws(DefaultsError) in
-                if let merged { return try setWhole(merged, utf8) }
-                let outcome = { try? ($0 ?? lower)?.removing(at: rest) }
-                return try underSchema(utf8, outcome) { generation throws(DefaultsError) in
-                    try domain.remove(at: rest, of: utf8, over: lower, ifGeneration: generation, state)
-                }
+        }
+        if let (array, end) = try lowerArray(at: path, of: key) {
+            let outer = PropertyListPath(Array(path.steps[..<end]))
+            let new = try DefaultsError.translating(below: outer) { () throws(PropertyListError) in
+                try array.removing(at: PropertyListPath(Array(path.steps[end...])))
+            }
+            guard let new else { return false }
+            try setOwn(new, at: outer, of: key, nil)
+            return true
+        }
+        let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.removing(at: rest) ?? seen }
+        return try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
+            if let merged { return try set(merged, key, unset) }
+            let outcome = { (own: PropertyList?) in try? own?.removing(at: rest) ?? own ?? emptyDictionary }
+            return try underSchema(key, outcome, unset, at: path) { generation throws(DefaultsError) in
+                guard domain.holds(key, path.steps.dropFirst()) else { return try domain.changeUnset(unset) }
+                return try domain.remove(at: rest, of: key, unset, ifGeneration: generation, state)
             }
         }
     }
 
-    /// Replaces the application's domain by a dictionary, in one transaction.
-    private func replaceAll(
-        with dictionary: PropertyList, _ set: (String, PropertyList) throws(DefaultsError) -> Void
+    /// Replaces the application's domain by a dictionary, in one transaction. Reserved keys stay if it has none.
+    ///
+    /// - Parameter unsetting: whether a key of lower layers that the dictionary leaves out becomes unset.
+    func replaceAll(
+        with dictionary: PropertyList, unsetting: (String) -> Bool, _ set: (String, PropertyList) throws(DefaultsError) -> Void
     ) throws(DefaultsError) {
         guard dictionary.kind == .dictionary else {
             throw DefaultsError(.invalidValue, .expected("Dictionary at the root", found: "\(dictionary.kind)"))
         }
         try checkWritable()
         try domain.transactionAsWhole(state) { () throws(DefaultsError) in
-            for key in try domain.allKeys() where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }
+            for key in try settings() where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }
+            var lower = LayeredValue(omitting: UnsetPaths.reserved)
+            try self.lower.addAll(to: &lower)
+            let left = (try merged(lower, at: [], isKept: false)?.keys ?? []).filter { key in
+                dictionary[key] == nil && unsetting(key) && !lock(at: [.key(key)]).isWhole
+            }
+            _ = try domain.changeUnset(UnsetChange(unset: left.map { [.key($0)] }))
             for (key, value) in dictionary.entries { try set(key, value) }
         }
     }
@@ -259,23 +336,34 @@ extension DefaultsStore {
     private func removeAll() throws(DefaultsError) -> Bool {
         try checkWritable()
         return try domain.transaction(until: deadline, isOneCall: true) { () throws(DefaultsError) in
-            let keys = try domain.allKeys()
+            let keys = try settings()
             for key in keys { _ = try remove(at: [.key(key)]) }
             return !keys.isEmpty
         }
     }
 
-    /// Adds to the registered defaults of this handle; keys that are registered already get the new value.
+    /// The keys of the application's domain, without the reserved ones.
+    private func settings() throws(DefaultsError) -> [String] {
+        try domain.allKeys().filter { !UnsetPaths.reserved.contains($0) }
+    }
+
+    /// Adds to the registered defaults of this handle. Dictionaries are merged by key, at every depth; other values that
+    /// are registered already are replaced.
     ///
     /// - Throws: ``DefaultsError/Code/limitExceeded`` where all registered defaults together would be larger than a
     ///   store may be: ``Options/maximumBytes`` as a file, ``Options/maximumNodes`` values and keys.
     public func register(_ defaults: PropertyList) throws(DefaultsError) {
-        let dictionary = try Self.registrable(defaults, schema)
+        let dictionary = try Self.registrable(defaults, lower)
         let old = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
             return state.registered
         }
-        let new = try Self.merged([old, dictionary])
+        var layers = LayeredValue()
+        layers.add(dictionary, [])
+        layers.add(old, [])
+        let new = try DefaultsError.translating { () throws(PropertyListError) in
+            try layers.merged(at: [], isWhole: schema?.isVariant)?.compacted() ?? dictionary
+        }
         try state.limits.checkRegistered(new.fileSize(as: domain.sizeFormat, depth: 0))
         domain.lock.withLock {
             state.registered = new
@@ -298,19 +386,21 @@ extension DefaultsStore {
     ///
     /// - Parameter outcome: gives the value that the change turns one into; nil where it fails, which the change itself
     ///   reports.
-    private func underSchema(
-        _ key: UnsafeBufferPointer<UInt8>, _ outcome: (PropertyList?) -> PropertyList?,
-        _ change: (_ generation: UInt64?) throws(DefaultsError) -> Bool?
+    func underSchema(
+        _ key: UnsafeBufferPointer<UInt8>, _ outcome: (PropertyList?) -> PropertyList?, _ unset: UnsetChange?,
+        at path: PropertyListPath, _ change: (_ generation: UInt64?) throws(DefaultsError) -> Bool?
     ) throws(DefaultsError) -> Bool {
-        guard let schema, !domain.postpone(schema, key) else { return try change(nil) ?? false }
+        guard schema != nil, !domain.postpone(lower, key) else { return try change(nil) ?? false }
         while true {
             let (value, generation) = try domain.current(key)
-            if let new = outcome(value) { try schema.check(new, of: String(decoding: key, as: UTF8.self)) }
+            if let new = outcome(value) {
+                try lower.check(new, of: key, unset: try domain.unsetPaths(after: unset, at: path))
+            }
             if let result = try change(generation) { return result }
         }
     }
 
-    private func checkChange(
+    func checkChange(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath?, _ value: PropertyList?
     ) throws(DefaultsError) {
         func location() -> PropertyListPath { path ?? [.key(utf8: key)] }
@@ -319,10 +409,6 @@ extension DefaultsStore {
             return (domain.rules, domain.isMigrating)
         }
         if isReadOnly { throw DefaultsError(.readOnly, "The store was opened read-only", at: location(), file: file) }
-        if layers.isForced(key) {
-            throw DefaultsError(
-                .forced, "The administrator has set this key", at: location(), file: layers.managed?.file ?? file)
-        }
         if let value {
             try rules.check(ownKey: key, at: [.key(utf8: key)])
             try rules.check(value, at: location(), depth: path?.steps.count ?? 1)
@@ -330,7 +416,7 @@ extension DefaultsStore {
         if let validation, !isMigrating { try run(validation, location(), value) }
     }
 
-    private func checkKey(at index: Int, of path: PropertyListPath) throws(DefaultsError) {
+    func checkKey(at index: Int, of path: PropertyListPath) throws(DefaultsError) {
         guard case .key(let key) = path.steps[index] else { return }
         let rules = domain.lock.withLock { domain.rules }
         try key.withBytes { bytes throws(DefaultsError) in

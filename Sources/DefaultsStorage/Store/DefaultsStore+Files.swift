@@ -20,7 +20,8 @@ extension DefaultsStore {
         return try DefaultsError.translating { () throws(PropertyListError) in try list.serialized(as: format) }
     }
 
-    /// Takes the entries of a file's dictionary into the application's domain, in one transaction; other keys stay.
+    /// Takes the entries of a file's dictionary into the application's domain, in one transaction; other keys stay. Lower
+    /// layers show in dictionaries as they do in the store's own file.
     ///
     /// - Parameters:
     ///   - bytes: a property list of any format; of a keyed archive the plain value is taken, without its classes.
@@ -39,7 +40,7 @@ extension DefaultsStore {
         let dictionary = try Self.dictionary(list, "what is imported")
         try checkWritable()
         try domain.transactionAsWhole(state) { () throws(DefaultsError) in
-            for (key, value) in dictionary.entries { try setStored(value, forKey: key) }
+            for (key, value) in dictionary.entries { try setAsInFile(value, forKey: key) }
         }
     }
 
@@ -50,6 +51,16 @@ extension DefaultsStore {
     public func copy(to other: DefaultsStore) throws(DefaultsError) {
         try sync()
         if let key = domain.unreadableKeys.first { _ = try stored(forKey: String(decoding: key, as: UTF8.self)) }
-        try other.setStored(try dictionary(of: .application), at: [])
+        let own = try dictionary(of: .application)
+        try other.replaceAll(with: own, unsetting: { _ in false }) { key, value throws(DefaultsError) in try other.setAsInFile(value, forKey: key) }
+    }
+
+    /// Sets a value of the application's domain as a file has it: what it leaves out is not unset.
+    private func setAsInFile(_ value: PropertyList, forKey key: String) throws(DefaultsError) {
+        try key.withBytes { bytes throws(DefaultsError) in
+            let utf8 = bytes.bindMemory(to: UInt8.self)
+            try checkChange(utf8, nil, value)
+            if let own = try unlocked(value, at: [.key(key)]) { try setOwn(own, at: [.key(key)], of: utf8, nil) }
+        }
     }
 }

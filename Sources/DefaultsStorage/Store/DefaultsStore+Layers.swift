@@ -8,7 +8,7 @@ public import PropertyLists
 /// print(registered.keys.filter { own[$0] == nil })  // the keys that still have their defaults
 /// ```
 public enum DefaultsLayer: Sendable, Hashable {
-    /// The administrator's file: its keys cannot be changed by programs.
+    /// The administrator's file of values that programs cannot change.
     case managed
     /// The program's command line; see ``DefaultsStore/arguments(from:)``. It is never written to a file.
     case arguments
@@ -16,9 +16,11 @@ public enum DefaultsLayer: Sendable, Hashable {
     case application
     /// A suite, by its index in the options' suites.
     case suite(Int)
+    /// The administrator's defaults for a store that is opened by name: `/etc/kvcodable/defaults/NAME.plist`.
+    case administrator
     /// The user's `.GlobalPreferences.plist`, shared by all stores that are opened by name.
     case global
-    /// The handle's registered defaults, for keys that no other layer has; the schema's are among them.
+    /// The handle's registered defaults.
     case registered
     /// The defaults of the schema's type.
     case schema
@@ -34,17 +36,22 @@ extension DefaultsStore {
         case .application: return try domain.snapshot()
         case .suite(let index):
             return layers.suites.indices.contains(index) ? try layers.suites[index].snapshot() : emptyDictionary
+        case .administrator: return try layers.administrator?.snapshot() ?? emptyDictionary
         case .global: return try layers.global?.snapshot() ?? emptyDictionary
         case .registered: return domain.lock.withLock { state.registered }
-        case .schema: return schemaDefaults
+        case .schema: return lower.schemaDefaults
         }
     }
 
-    /// True if the administrator has set the key, so that programs cannot change it.
-    public func isForced(_ key: String) throws(DefaultsError) -> Bool {
+    /// Whether the administrator has locked the value at a path, so that programs cannot change it. The leaves of the
+    /// managed file are locked: all values but dictionaries, and dictionaries without entries.
+    public func isForced(at path: PropertyListPath) throws(DefaultsError) -> Bool {
         try checkOpen()
-        return key.withBytes { layers.isForced($0.bindMemory(to: UInt8.self)) }
+        return lock(at: path).isWhole
     }
+
+    /// Whether the value of a top-level key is locked; as ``isForced(at:)``.
+    public func isForced(_ key: String) throws(DefaultsError) -> Bool { try isForced(at: [.key(key)]) }
 
     /// The arguments layer of a command line, as UserDefaults reads it: `-key value` pairs, in which a value that is
     /// the text of a property list is parsed, and every other one is a string.

@@ -18,7 +18,7 @@ extension DefaultsStore {
             let taken = try own(new)?.kind
             guard let value = try own(old) else { return (false, nil) }
             if taken == nil {
-                _ = try remove(at: old)
+                _ = try reset(at: old)
                 try setStored(value, at: new)
             }
             return (true, taken)
@@ -28,23 +28,29 @@ extension DefaultsStore {
         return isThere
     }
 
-    /// Removes the value that the application's domain has over the lower layers at a path, such as over a registered
-    /// default; says whether there was one. A part of a value becomes that of the lower layers, and where nothing else
-    /// in the value differs, the value goes.
+    /// Takes back what the application's domain says of the value at a path: its own value goes, and so do the unset
+    /// paths there and below, so that lower layers show again. An array is one value: a path into one takes back all of
+    /// it. Says whether anything changed.
     @discardableResult
     public func reset(at path: PropertyListPath) throws(DefaultsError) -> Bool {
-        guard case .key(let key)? = path.steps.first, path.steps.count > 1 else { return try remove(at: path) }
-        try checkWritable(at: path)
-        return try domain.transaction(until: deadline) { () throws(DefaultsError) -> Bool in
-            let lower = try key.withBytes { bytes throws(DefaultsError) in
-                try self.lower(bytes.bindMemory(to: UInt8.self))
+        let path = PropertyListPath(Array(path.steps.prefix { $0.isKey }))
+        guard case .key(let key)? = path.steps.first else { return try remove(at: path) }
+        return try key.withBytes { bytes throws(DefaultsError) in
+            let utf8 = bytes.bindMemory(to: UInt8.self)
+            try checkChange(utf8, path, nil)
+            try checkUnlocked(path)
+            var end = path.steps.count
+            // A dictionary goes with its only entry where a lower layer has it, too.
+            if domain.holds(utf8, path.steps.dropFirst()) {
+                while end > 1 {
+                    let outer = PropertyListPath(Array(path.steps[..<(end - 1)]))
+                    guard try own(outer)?.count == 1, try lowerValue(at: outer)?.kind == .dictionary,
+                        unsetPaths()?.covers(outer.steps[...]) != true
+                    else { break }
+                    end -= 1
+                }
             }
-            let old = try own(path)
-            let new = lower?.value(atSteps: path.steps.dropFirst())
-            guard old != new, try own([.key(key)]) != nil else { return false }
-            if let new { try setStored(new, at: path) } else { _ = try remove(at: path) }
-            if try own([.key(key)]) == lower { _ = try remove(at: [.key(key)]) }
-            return true
+            return try removeOwn(PropertyListPath(Array(path.steps[..<end])), of: utf8, UnsetChange(set: [path]))
         }
     }
 

@@ -21,6 +21,7 @@ extension DefaultsStore {
             }
             layers.managed = try readOnlyDomain(managed)
         }
+        layers.administrator = try administratorsDefaults(of: name)
         if options.searchesGlobalDomain {
             layers.global = try readOnlyDomain(folder + "/.GlobalPreferences.plist")
         }
@@ -37,6 +38,18 @@ extension DefaultsStore {
 
     /// The folder of the administrator's locked keys, with a file for each store's name, in the same folders.
     private static let managedFolder = "/etc/kvcodable/managed"
+
+    /// The administrator's defaults of a name, in `/etc/kvcodable/defaults` or the folder that the variable
+    /// `KVCODABLE_DEFAULTS_DIR` names. A privileged program ignores the variable.
+    private static func administratorsDefaults(of name: StoreName) throws(DefaultsError) -> Domain? {
+        if cs_is_privileged() == 0, let folder = environment("KVCODABLE_DEFAULTS_DIR"), folder.hasPrefix("/") {
+            return try readOnlyDomain(name.file(in: folder, ".plist"))
+        }
+        let folder = "/etc/kvcodable/defaults"
+        let file = name.file(in: folder, ".plist")
+        for path in name.folders(in: folder) + [file] { try checkAdministrators(path, user: geteuid()) }
+        return try readOnlyDomain(file)
+    }
 
     /// Checks that an administrator's file or folder does not belong to the user, nor is writable by everybody: they
     /// could lock keys for the programs of others, or unlock them. One that is not there is fine.

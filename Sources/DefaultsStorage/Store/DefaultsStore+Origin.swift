@@ -20,30 +20,31 @@ public struct DefaultsOrigin: Sendable, Hashable {
 }
 
 extension DefaultsStore {
-    /// The origin of the value at `path`; nil where there is no value, and for the empty path, whose dictionary is made
-    /// of all layers.
+    /// The origin of the value at `path`: of a dictionary that is merged of several layers the uppermost; nil where
+    /// there is no value, and for the empty path, whose dictionary is made of all layers.
     ///
-    /// A default of the schema is of ``DefaultsLayer/schema``, also inside of a value that a file has; so is a
-    /// registered one that is equal to it.
+    /// A default of the schema is of ``DefaultsLayer/schema``, also inside of a value that a file has.
     public func origin(at path: PropertyListPath) throws(DefaultsError) -> DefaultsOrigin? {
         try checkOpen()
         guard case .key(let key)? = path.steps.first, try stored(at: path) != nil else { return nil }
-        guard try layered(key, path.steps.dropFirst()) != nil else { return DefaultsOrigin(.schema) }
         return try key.withBytes { bytes throws(DefaultsError) in
-            try origin(of: bytes.bindMemory(to: UInt8.self))
+            try origin(of: bytes.bindMemory(to: UInt8.self), path.steps.dropFirst())
         }
     }
 
-    /// The first layer that has a top-level key, in the order of the search list.
-    private func origin(of key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> DefaultsOrigin? {
-        if layers.managed?.stored(key) != nil { return DefaultsOrigin(.managed, in: layers.managed) }
-        if layers.arguments?[utf8: key] != nil { return DefaultsOrigin(.arguments) }
-        if try domain.contains(key) { return DefaultsOrigin(.application, in: domain) }
+    /// The uppermost layer that has the value at a path. All values on the way are dictionaries.
+    private func origin(
+        of key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) throws(DefaultsError) -> DefaultsOrigin {
+        let has = { (top: PropertyList?) in top?.value(atSteps: steps) != nil }
+        if has(layers.managed?.stored(key)) { return DefaultsOrigin(.managed, in: layers.managed) }
+        if has(layers.arguments?[utf8: key]) { return DefaultsOrigin(.arguments) }
+        if try domain.value(key, state, steps) != nil { return DefaultsOrigin(.application, in: domain) }
         for (index, suite) in layers.suites.enumerated() {
-            if try suite.value(key) != nil { return DefaultsOrigin(.suite(index), in: suite) }
+            if has(try suite.value(key)) { return DefaultsOrigin(.suite(index), in: suite) }
         }
-        if try layers.global?.value(key) != nil { return DefaultsOrigin(.global, in: layers.global) }
-        guard let value = domain.lock.withLock({ state.registered })[utf8: key] else { return nil }
-        return DefaultsOrigin(value == schemaDefaults[utf8: key] ? .schema : .registered)
+        if has(try layers.administrator?.value(key)) { return DefaultsOrigin(.administrator, in: layers.administrator) }
+        if has(try layers.global?.value(key)) { return DefaultsOrigin(.global, in: layers.global) }
+        return DefaultsOrigin(has(domain.lock.withLock { state.registered }[utf8: key]) ? .registered : .schema)
     }
 }

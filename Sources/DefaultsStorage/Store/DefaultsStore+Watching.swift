@@ -101,6 +101,8 @@ extension DefaultsStore {
             for watch in list.watches { calls += watch.tell(event) }
         }
         if changed.isEmpty { return calls }
+        // A path that is unset, or no more, may be anywhere.
+        if changed.mayReach([.key(UnsetPaths.key)]) { changed.insertEverything() }
         var failure: DefaultsError?
         for watch in list.watches {
             do throws(DefaultsError) {
@@ -143,10 +145,10 @@ extension DefaultsStore {
     private func tell(_ watch: Watch, _ changed: ChangedKeys) throws(DefaultsError) -> Int {
         guard let scope = watch.scope else { return 0 }
         guard case .everything = scope else {
-            return scope.isReached(by: changed) ? try watch.tell(of: try value(of: scope)) : 0
+            return scope.isReached(by: changed) ? try watch.tell(of: try value(of: scope), unsetPaths()) : 0
         }
-        if changed.isEverything { return try watch.tell(ofAll: try snapshot()) }
-        return try watch.tell(of: changed.sorted) { key throws(DefaultsError) in try filled(at: [.key(key)]) }
+        if changed.isEverything { return try watch.tell(ofAll: try snapshot(), unsetPaths()) }
+        return try watch.tell(of: changed.sorted.filter { !UnsetPaths.reserved.contains($0) }, unsetPaths()) { key throws(DefaultsError) in try filled(at: [.key(key)]) }
     }
 
     /// Takes up the changes of others, unless another thread is doing so: then the next pump looks again.

@@ -25,14 +25,13 @@ public import PropertyLists
 public final class DefaultsStore: @unchecked Sendable {
     let domain: Domain
     let layers: SearchLayers
+    let lower: LowerLayers
     let durability: DefaultsDurability
     package let isReadOnly: Bool
     let validation: Options.Validation?
     package let schema: DefaultsSchema?
     /// The schema's types; nil where values are shown as they are stored.
     package let types: (any DefaultsSchemaTypes)?
-    /// The defaults of the schema's types, of top-level keys, as they are stored.
-    let schemaDefaults: PropertyList
     let state: HandleState
 
     /// The store's file; nil for a store in memory.
@@ -43,28 +42,24 @@ public final class DefaultsStore: @unchecked Sendable {
     ) throws(DefaultsError) {
         // Checked before the properties are set: a throw after that would run deinit, which gives back the count that
         // the end of this initializer takes.
-        let given = try options.defaults.map { defaults throws(DefaultsError) in
-            try Self.registrable(defaults, options.schema)
+        let state = HandleState(timeout: options.timeout, limits: options.limits, quotas: quotas)
+        let lower = try LowerLayers(layers, options.schema, state, domain)
+        if let defaults = options.defaults {
+            state.registered = try Self.registrable(defaults, lower)
         }
-        let types = options.schema?.types
-        let own = try types.map { types throws(DefaultsError) in
-            try DefaultsSchema.translating(at: []) { try types.defaults() }
-        }
-        let registered = try Self.merged([own, given].compactMap { $0 })
+        self.lower = lower
         self.domain = domain
         self.layers = layers
+        self.state = state
         durability = options.durability
         isReadOnly = options.isReadOnly
         validation = options.validation
         schema = options.schema
-        self.types = types
-        schemaDefaults = own ?? emptyDictionary
-        state = HandleState(timeout: options.timeout, limits: options.limits, quotas: quotas)
-        state.registered = registered
+        types = options.schema?.types
         domain.lock.withLock {
             domain.handles.add(durability)
             domain.quotas += quotas
-            if let schema { domain.schemas.append(schema) }
+            if schema != nil { domain.schemas.append(lower) }
             if options.synchronization == .full, !isReadOnly { domain.synchronization = .full }
         }
         tellOfSize()
@@ -86,12 +81,18 @@ public final class DefaultsStore: @unchecked Sendable {
         return list.compacted()
     }
 
-    /// Gives the defaults as a document of their own, once they are found to be a dictionary that the schema accepts.
+    /// Gives the defaults as a document of their own, once they are found to be a dictionary that the schema accepts
+    /// with its own defaults.
     static func registrable(
-        _ defaults: PropertyList, _ schema: DefaultsSchema?
+        _ defaults: PropertyList, _ lower: LowerLayers
     ) throws(DefaultsError) -> PropertyList {
         let result = try dictionary(defaults, "registered defaults")
-        try schema?.check(result)
+        guard lower.schema != nil else { return result }
+        for (key, value) in result.entries {
+            try key.withBytes { bytes throws(DefaultsError) in
+                try lower.check(value, of: bytes.bindMemory(to: UInt8.self), unset: nil)
+            }
+        }
         return result
     }
 
@@ -104,6 +105,8 @@ final class HandleState {
     let limits: StoreLimits
     let quotas: [Quota]
     var registered = emptyDictionary
+    /// Values that were merged of several layers, and what of.
+    var merged: [PropertyListPath: (of: LayeredValue, value: PropertyList)] = [:]
     fileprivate var isClosed = false
     var watches: WatchList?
 
@@ -124,8 +127,11 @@ final class HandleState {
 // MARK: - Reading
 
 extension DefaultsStore {
-    /// The value at `path`, from the first layer that has its top-level key; nil when it is absent. Under a schema of
-    /// types it is shown as its type says; as ``stored(at:)`` gives it else.
+    /// The value at `path`, merged of all layers; nil when no layer has one. Under a schema of types it is shown as its
+    /// type says; otherwise as ``stored(at:)`` gives it.
+    ///
+    /// The uppermost layer that has the path counts. Dictionaries of several layers are merged by key, at every depth;
+    /// of arrays and other values that of the upper layer counts alone.
     ///
     /// The empty path gives the whole effective dictionary. The value may keep a large document alive: a program that
     /// holds on to a small part takes its `compacted()` copy.
@@ -134,15 +140,14 @@ extension DefaultsStore {
         return try stored(at: path)
     }
 
-    /// The value of a top-level key, from the first layer that has it; nil when it is absent. Under a schema of types
-    /// it is shown as its type says.
+    /// The value of a top-level key; as ``value(at:)``.
     public func value(forKey key: String) throws(DefaultsError) -> PropertyList? {
         if types != nil { return try shown(at: [.key(key)]) }
         return try stored(forKey: key)
     }
 
-    /// The value at `path` as it is stored, whatever the schema says; else as ``value(at:)``. Where nothing is stored,
-    /// the schema's default at that path.
+    /// The value at `path` as it is stored, whatever the schema says; otherwise as ``value(at:)``. Where nothing is
+    /// stored, the schema's default at that path.
     public func stored(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
         guard let first = path.steps.first else { return try layered() }
         guard case .key(let key) = first else { return nil }
@@ -164,33 +169,74 @@ extension DefaultsStore {
     ) throws(DefaultsError) -> PropertyList? {
         if let value = try layered(key, steps) { return value }
         guard let types, !steps.isEmpty, let top = try layered(key, []) else { return nil }
-        let first = PropertyListPath.Step.key(utf8: key)
-        return types.missing(at: PropertyListPath([first] + steps), in: top)
+        let path = PropertyListPath([.key(utf8: key)] + steps)
+        // The default of a value that is not optional shows all the same: a value of the type has it.
+        if types.hasOptionalDefault(at: path), unsetPaths()?.covers(path.steps[...]) == true { return nil }
+        return types.missing(at: path, in: top)
+    }
+
+    /// The layers that a value is looked for in.
+    enum LayerRange {
+        case all
+        /// The application's domain and those below.
+        case ownAndLower
+        /// Those below the application's domain, without what is unset in it.
+        case lower
     }
 
     func layered(
-        _ key: String, _ steps: ArraySlice<PropertyListPath.Step>
+        _ key: String, _ steps: ArraySlice<PropertyListPath.Step>, _ range: LayerRange = .all
     ) throws(DefaultsError) -> PropertyList? {
-        try key.withBytes { bytes throws(DefaultsError) in try layered(bytes.bindMemory(to: UInt8.self), steps) }
+        try key.withBytes { bytes throws(DefaultsError) in try layered(bytes.bindMemory(to: UInt8.self), steps, range) }
     }
 
-    /// The value in the first layer that has the key, without defaults inside of it.
-    private func layered(
-        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    /// The value at a path, merged of the layers, without the schema's defaults inside of it.
+    func layered(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, _ range: LayerRange = .all
     ) throws(DefaultsError) -> PropertyList? {
-        if let value = try layers.upper(key) {
-            try checkOpen()
-            return value.value(atSteps: steps)
+        if let end = schema?.types?.endOfVariant(key, steps) {
+            return try layered(key, steps[..<end], range)?.value(atSteps: steps[end...])
         }
-        if let value = try domain.value(key, state, steps) { return value }
-        if !steps.isEmpty, try domain.contains(key) { return nil }
-        return try lower(key)?.value(atSteps: steps)
+        var value = LayeredValue()
+        if range == .all { layers.addUpper(to: &value, key, steps) }
+        if value.isDecided {
+            try checkOpen()
+        } else {
+            try domain.add(to: &value, key, steps, state, isWanted: range != .lower)
+        }
+        if !value.isDecided { try lower.add(to: &value, key, steps) }
+        if value.isPlain { return value.first?.value }
+        return try merged(value, at: PropertyListPath([.key(utf8: key)] + steps), isKept: range == .all)
     }
 
-    /// The value of `key` in the layers below the application's domain.
-    func lower(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> PropertyList? {
-        if let value = try layers.lower(key) { return value }
-        return domain.lock.withLock { state.registered }[utf8: key]
+    /// The merge of a value's layers. It is kept until one of them changes.
+    func merged(
+        _ value: LayeredValue, at path: PropertyListPath, isKept: Bool = true
+    ) throws(DefaultsError) -> PropertyList? {
+        let known = isKept ? domain.lock.withLock { state.merged[path] } : nil
+        if let known, known.of.isSame(as: value) { return known.value }
+        let merged = try DefaultsError.translating { () throws(PropertyListError) in
+            try value.merged(at: path, isWhole: schema?.isVariant)
+        }
+        guard isKept, let merged else { return merged }
+        // Old values are released after the lock.
+        var old: [PropertyListPath: (of: LayeredValue, value: PropertyList)] = [:]
+        _ = domain.lock.withLock {
+            if state.merged.count >= Self.mostMerged { swap(&old, &state.merged) }
+            return state.merged.updateValue((value, merged), forKey: path)
+        }
+        return merged
+    }
+
+    /// How many merged values are kept.
+    private static var mostMerged: Int { 64 }
+
+    /// The paths that are unset in the application's domain.
+    func unsetPaths() -> PathTree? { domain.lock.withLock { domain.unsetPaths(in: domain.target) } }
+
+    /// The paths, relative to `path`, that are unset in the application's domain.
+    package func unsetPaths(below path: PropertyListPath) -> [PropertyListPath] {
+        unsetPaths()?.node(at: path.steps[...])?.paths() ?? []
     }
 
     /// The keys of all layers, in the order of their bytes.
@@ -205,21 +251,19 @@ extension DefaultsStore {
     /// The whole effective dictionary, as it is now and as it is stored, with the defaults of all layers and of the
     /// schema. It never changes; a value taken from it keeps all of it in memory.
     public func snapshot() throws(DefaultsError) -> PropertyList {
-        guard let types else { return try layered() }
-        return try mapped { path, value in try types.filled(value, at: path) }
+        guard types != nil else { return try layered() }
+        return try mapped { path, value in try filled(value, at: path) }
     }
 
-    /// The dictionaries of all layers as one.
+    /// The dictionaries of all layers as one, without the reserved keys.
     func layered() throws(DefaultsError) -> PropertyList {
-        let registered = try domain.lock.withLock { () throws(DefaultsError) in
-            try state.checkOpen()
-            return state.registered
-        }
-        var merged: [PropertyList] = [registered]
-        merged += try layers.lowerDictionaries()
-        merged.append(try domain.snapshot())
-        merged += try layers.upperDictionaries()
-        return try Self.merged(merged.filter { $0.count > 0 })
+        try checkOpen()
+        var value = LayeredValue(omitting: UnsetPaths.reserved)
+        try layers.addUpper(to: &value)
+        value.add(own: try domain.snapshot())
+        value.unset = unsetPaths()
+        try lower.addAll(to: &value)
+        return try merged(value, at: []) ?? emptyDictionary
     }
 
     // MARK: - By the schema's types
@@ -235,17 +279,30 @@ extension DefaultsStore {
 
     private func shown(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
         guard let types = typesInForce else { return try stored(at: path) }
-        guard !path.isEmpty else { return try mapped { path, value in try types.read(value, at: path) } }
-        guard let value = try stored(at: path) else { return nil }
-        return try DefaultsSchema.translating(at: path) { try types.read(value, at: path) }
+        let value = try path.isEmpty ? layered() : stored(at: path)
+        return try value.flatMap { value throws(DefaultsError) in
+            try DefaultsSchema.translating(at: path) { try types.shown(value, at: path, unsetPaths()) }
+        }
     }
 
     /// The value at `path` as ``stored(at:)`` gives it, with the schema's defaults in it, at every depth.
     public func filled(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
         guard !path.isEmpty else { return try snapshot() }
         guard let value = try stored(at: path) else { return nil }
+        return try filled(value, at: path)
+    }
+
+    /// A stored value with the schema's defaults in it, but for those of unset paths.
+    private func filled(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) -> PropertyList {
         guard let types else { return value }
-        return try DefaultsSchema.translating(at: path) { try types.filled(value, at: path) }
+        var filled = try DefaultsSchema.translating(at: path) { try types.filled(value, at: path) }
+        for unset in unsetPaths(below: path) where !unset.isEmpty && value.value(at: unset) == nil {
+            guard types.hasOptionalDefault(at: path.appending(unset)) else { continue }
+            filled = try DefaultsError.translating(below: path) { () throws(PropertyListError) in
+                try filled.removing(at: unset) ?? filled
+            }
+        }
+        return filled
     }
 
     private func mapped(
@@ -269,20 +326,6 @@ extension DefaultsStore {
             try builder.end()
             return try builder.finish()
         }
-    }
-
-    /// The dictionaries merged into one; of a key that several have, the last one's value counts.
-    static func merged(_ dictionaries: [PropertyList]) throws(DefaultsError) -> PropertyList {
-        guard var result = dictionaries.first else { return emptyDictionary }
-        for dictionary in dictionaries.dropFirst() {
-            let delta = Delta()
-            for (key, value) in dictionary.entries {
-                key.withBytes { delta.set(value, for: $0.bindMemory(to: UInt8.self)) }
-            }
-            let base = result
-            result = try DefaultsError.translating { () throws(PropertyListError) in try delta.applied(to: base) }
-        }
-        return result
     }
 }
 
@@ -349,7 +392,7 @@ extension DefaultsStore {
             let isLast = domain.lock.withLock {
                 domain.handles.remove(durability)
                 domain.quotas.removeAll { quota in state.quotas.contains { $0 === quota } }
-                if let index = domain.schemas.firstIndex(where: { $0 === schema }) { domain.schemas.remove(at: index) }
+                if let index = domain.schemas.firstIndex(where: { $0 === lower }) { domain.schemas.remove(at: index) }
                 return domain.handles.isEmpty
             }
             stopWatching()

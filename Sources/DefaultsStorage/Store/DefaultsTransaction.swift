@@ -128,6 +128,12 @@ public final class DefaultsTransaction: @unchecked Sendable {
         }
     }
 
+    /// The store, whose calls make this transaction's changes now.
+    package func usableStore() throws(DefaultsError) -> DefaultsStore {
+        try checkUsable()
+        return store
+    }
+
     func checkUsable() throws(DefaultsError) {
         try store.domain.lock.withLock { () throws(DefaultsError) in
             guard !isEnded, store.domain.open === inner else {
@@ -140,7 +146,9 @@ public final class DefaultsTransaction: @unchecked Sendable {
     }
 }
 
-extension DefaultsStore: SchemaStorage {}
+extension DefaultsStore: SchemaStorage {
+    package func usableStore() throws(DefaultsError) -> DefaultsStore { self }
+}
 extension DefaultsTransaction: SchemaStorage {}
 
 extension DefaultsStore {

@@ -41,7 +41,7 @@ final class Watch: @unchecked Sendable {
     }
 
     /// Tells the differences between the value that was seen and `new`.
-    func tell(of new: PropertyList?) throws(DefaultsError) -> Int {
+    func tell(of new: PropertyList?, _ unset: PathTree?) throws(DefaultsError) -> Int {
         let old = WatchList.lock.withLock {
             defer { seen = new }
             return seen
@@ -53,12 +53,12 @@ final class Watch: @unchecked Sendable {
         case .subtree(let path): changes = DefaultsChange.between(old, new, below: path)
         case .everything, nil: break
         }
-        return try tell(changes)
+        return try tell(changes, unset)
     }
 
     /// Tells of the keys whose values are not those that were seen.
     func tell(
-        of keys: [String], _ value: (String) throws(DefaultsError) -> PropertyList?
+        of keys: [String], _ unset: PathTree?, _ value: (String) throws(DefaultsError) -> PropertyList?
     ) throws(DefaultsError) -> Int {
         var changes: [DefaultsChange] = []
         for key in keys {
@@ -68,11 +68,11 @@ final class Watch: @unchecked Sendable {
             }
             if let change { changes.append(DefaultsChange(path: [.key(key)], old: change.old, new: change.new)) }
         }
-        return try tell(changes)
+        return try tell(changes, unset)
     }
 
     /// Tells of the keys by which `new` differs from the dictionary that was seen.
-    func tell(ofAll new: PropertyList) throws(DefaultsError) -> Int {
+    func tell(ofAll new: PropertyList, _ unset: PathTree?) throws(DefaultsError) -> Int {
         let old = try WatchList.lock.withLock { () throws(DefaultsError) in
             let old = try DefaultsError.translating { () throws(PropertyListError) in try seenDictionary.whole() }
             seenDictionary = SeenDictionary(new)
@@ -80,7 +80,7 @@ final class Watch: @unchecked Sendable {
         }
         let keys = ChangedKeys(most: .max)
         keys.insertDifferences(old, new)
-        return try tell(keys.sorted.map { DefaultsChange(path: [.key($0)], old: old[$0], new: new[$0]) })
+        return try tell(keys.sorted.map { DefaultsChange(path: [.key($0)], old: old[$0], new: new[$0]) }, unset)
     }
 
     /// Notes the value of a key; gives the old and the new one where they differ.
@@ -96,12 +96,12 @@ final class Watch: @unchecked Sendable {
     }
 
     /// - Throws: the first error of a value that is not of its type, when the others have been told.
-    private func tell(_ changes: [DefaultsChange]) throws(DefaultsError) -> Int {
+    private func tell(_ changes: [DefaultsChange], _ unset: PathTree?) throws(DefaultsError) -> Int {
         var calls = 0
         var failure: DefaultsError?
         for change in changes {
             do throws(DefaultsError) {
-                guard let shown = try shown(change) else { continue }
+                guard let shown = try shown(change, unset) else { continue }
                 handler(shown)
                 calls += 1
             } catch {
@@ -114,21 +114,23 @@ final class Watch: @unchecked Sendable {
 
     /// The change as the types show it; nil where they see none. An old value that is not of its type counts as none:
     /// it was not told.
-    private func shown(_ change: DefaultsChange) throws(DefaultsError) -> DefaultsChange? {
+    private func shown(_ change: DefaultsChange, _ unset: PathTree?) throws(DefaultsError) -> DefaultsChange? {
         guard let types else { return change }
         var shown = change
         shown.new = try change.new.flatMap { value throws(DefaultsError) in
-            try DefaultsSchema.translating(at: change.path) { try types.shown(value, at: change.path) }
+            try DefaultsSchema.translating(at: change.path) { try types.shown(value, at: change.path, unset) }
         }
-        shown.old = change.old.flatMap { try? types.shown($0, at: change.path) }
+        shown.old = change.old.flatMap { try? types.shown($0, at: change.path, unset) }
         return shown.old == shown.new ? nil : shown
     }
 }
 
 extension DefaultsSchemaTypes {
     /// The stored value as its type shows it; of the whole store each of its values.
-    fileprivate func shown(_ value: PropertyList, at path: PropertyListPath) throws -> PropertyList? {
-        guard path.isEmpty else { return try read(value, at: path) }
-        return try DefaultsStore.mapped(value) { path, value in try read(value, at: path) }
+    func shown(_ value: PropertyList, at path: PropertyListPath, _ unset: PathTree?) throws -> PropertyList? {
+        guard path.isEmpty else {
+            return try read(value, at: path, unset: unset?.node(at: path.steps[...])?.paths() ?? [])
+        }
+        return try DefaultsStore.mapped(value) { path, value in try shown(value, at: path, unset) }
     }
 }

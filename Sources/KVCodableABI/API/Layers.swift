@@ -16,6 +16,7 @@ internal import DefaultsStorage
             case KV_LAYER_GLOBAL: .global
             case KV_LAYER_REGISTERED: .registered
             case KV_LAYER_SCHEMA: .schema
+            case KV_LAYER_ADMINISTRATOR: .administrator
             default: throw Failure.invalidArgument("\(layer.rawValue) is no kv_layer")
             }
         giveTree(try store.dictionary(of: found), dictionary)
@@ -24,11 +25,11 @@ internal import DefaultsStorage
 }
 
 @c @implementation public func kv_store_is_forced(
-    _ store: OpaquePointer?, _ key: kv_str, _ isForced: UnsafeMutablePointer<Int32>?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int,
+    _ isForced: UnsafeMutablePointer<Int32>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
     reporting(error) {
-        let forced = try require(store, DefaultsStore.self, "store").isForced(try key.key())
+        let forced = try require(store, DefaultsStore.self, "store").isForced(at: try path(steps, count))
         isForced?.pointee = forced ? 1 : 0
         return KV_OK
     }
@@ -69,6 +70,7 @@ extension DefaultsLayer {
         case .global: (KV_LAYER_GLOBAL, 0)
         case .registered: (KV_LAYER_REGISTERED, 0)
         case .schema: (KV_LAYER_SCHEMA, 0)
+        case .administrator: (KV_LAYER_ADMINISTRATOR, 0)
         }
     }
 }

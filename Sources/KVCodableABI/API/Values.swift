@@ -33,7 +33,9 @@ func read(
     guard let key = try onlyKey(steps, count, in: store) else { return try read(store, steps, count, as: type) }
     let stored = try store.stored(forUTF8Key: key)
     guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return stored }
-    return try stored.map { try type.read($0) { [.key(utf8: key)] } } ?? type.defaultValue
+    guard let stored else { return type.defaultValue }
+    guard stored.kind == .dictionary else { return try type.read(stored) { [.key(utf8: key)] } }
+    return try store.value(at: [.key(utf8: key)], as: type)
 }
 
 /// Sets the value at the path, as the type says where there is one; gives the number of dropped elements.
@@ -64,6 +66,9 @@ func write(
         return 0
     }
     let stored = try store.stored(forUTF8Key: key)
+    if value.kind == .dictionary, stored?.kind == .dictionary {
+        return try store.set(value, at: [.key(utf8: key)], as: type, options: options)
+    }
     let encoded = try type.write(value, over: stored, options: options) { [.key(utf8: key)] }
     try store.setStored(encoded.list, forUTF8Key: key)
     return encoded.droppedElements

@@ -32,7 +32,8 @@ static void layers(void) {
   kv_tree_free(layer);
   CHECK(kv_store_layer(store, (kv_layer)9, 0, &layer, NULL) ==
         KV_INVALID_ARGUMENT);
-  CHECK(kv_store_is_forced(store, kv_string("a"), &truth, NULL) == KV_OK);
+  kv_step a = kv_key("a");
+  CHECK(kv_store_is_forced(store, &a, 1, &truth, NULL) == KV_OK);
   CHECK(truth == 0);
   CHECK(kv_store_integer_for_key(store, kv_string("a"), &integer, NULL) ==
             KV_OK &&
@@ -216,8 +217,8 @@ static void search(void) {
   CHECK(integer_at(store, "global") == 5);
   CHECK(integer_at(store, "registered") == 6);
   origins(store);
-  CHECK(kv_store_is_forced(store, kv_string("managed"), &forced, NULL) ==
-            KV_OK &&
+  kv_step managed = kv_key("managed");
+  CHECK(kv_store_is_forced(store, &managed, 1, &forced, NULL) == KV_OK &&
         forced == 1);
   kv_store_free(store);
   options.without_global_domain = 1;

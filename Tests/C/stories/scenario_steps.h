@@ -8,8 +8,11 @@
 
 /* One scenario with one engine. */
 typedef struct run {
-  const char *file;
+  const char *file; /* the store's */
+  const char *name; /* of a store that is opened by its name; else NULL */
+  kv_store_options options;
   kv_store *store;
+  kv_watch *watch;
   kv_registry *types;
   int failures;
   int events; /* conflicts that no step expected yet */
@@ -217,6 +220,181 @@ static void expect_event(run *run, const kv_cursor *step) {
   run->event[0] = 0;
 }
 
+/* ---- Steps about the layers */
+
+static void note_event(void *context, kv_event event, kv_str message) {
+  run *run = context;
+  if (event != KV_EVENT_CONFLICT) return;
+  run->events++;
+  snprintf(run->event, sizeof run->event, "%.*s", (int)message.length,
+           message.data);
+}
+
+static kv_status open_store(run *run) {
+  kv_error *error = NULL;
+  kv_status status =
+      run->name ? kv_store_open(kv_string(run->name), &run->options,
+                                &run->store, &error)
+                : kv_store_open_file(kv_string(run->file), &run->options,
+                                     &run->store, &error);
+  expect(run, status == KV_OK, "open",
+         error ? kv_error_message(error).data : NULL);
+  kv_error_free(error);
+  return status;
+}
+
+static void watch_events(run *run) {
+  kv_watch_cancel(run->watch);
+  kv_store_watch_events(run->store, note_event, run, &run->watch, NULL);
+}
+
+static void reopen(run *run) {
+  if (run->options.engine != KV_ENGINE_MEMORY) {
+    kv_store_free(run->store);
+    run->store = NULL;
+    if (open_store(run) != KV_OK) return;
+  }
+  watch_events(run);
+}
+
+static int has_element(const kv_cursor *list, const kv_cursor *wanted) {
+  kv_cursor element;
+  kv_tree *one = NULL, *other = NULL;
+  int found = 0;
+  kv_cursor_copy(wanted, &one);
+  for (uint64_t state = 0;
+       !found && kv_cursor_next(list, &state, &element) == KV_OK;) {
+    kv_cursor_copy(&element, &other);
+    found = kv_tree_equal(one, other);
+    kv_tree_free(other);
+  }
+  kv_tree_free(one);
+  return found;
+}
+
+/* Whether two arrays have the same elements in any order. */
+static int same_elements(const kv_cursor *one, const kv_cursor *other) {
+  kv_cursor element;
+  if (kv_cursor_count(one) != kv_cursor_count(other)) return 0;
+  for (uint64_t state = 0; kv_cursor_next(one, &state, &element) == KV_OK;)
+    if (!has_element(other, &element)) return 0;
+  return 1;
+}
+
+/* Takes the unset paths out of a tree, and gives them. */
+static kv_tree *without_unset(kv_tree *tree, kv_tree **unset) {
+  kv_step key = kv_key("KVUnset");
+  kv_cursor root = kv_tree_root(tree);
+  kv_tree *rest = NULL;
+  *unset = tree_of(&root, "KVUnset");
+  if (!*unset) return tree;
+  kv_tree_remove(tree, &key, 1, &rest, NULL);
+  kv_tree_free(tree);
+  return rest;
+}
+
+/* Expects a tree to be what the store has of its own. The order of the unset
+ * paths does not count, and a layer that is read through the store has none. */
+static void compare_stored(run *run, const kv_cursor *step, const char *key,
+                           kv_tree *found, int is_file) {
+  kv_tree *paths = NULL, *expected_paths = NULL;
+  kv_tree *expected = without_unset(tree_of(step, key), &expected_paths);
+  kv_tree *holder = parse("{}"), *wanted = NULL;
+  kv_step place = kv_key(key);
+  found = without_unset(found, &paths);
+  kv_cursor one = kv_tree_root(paths), other = kv_tree_root(expected_paths);
+  if (is_file)
+    expect(run, !paths == !expected_paths && same_elements(&one, &other), key,
+           "other unset paths");
+  kv_tree_set(holder, &place, 1, expected, &wanted, NULL);
+  kv_cursor root = kv_tree_root(wanted);
+  compare(run, &root, key, found);
+  kv_tree *trees[] = {paths, expected_paths, expected, holder, wanted};
+  for (int i = 0; i < 5; i++) kv_tree_free(trees[i]);
+}
+
+static int is_property_list(const run *run) {
+  return run->options.engine == KV_ENGINE_AUTOMATIC;
+}
+
+static kv_status expect_file(run *run, const kv_cursor *step,
+                             kv_error **error) {
+  kv_tree *found = NULL;
+  kv_status status = KV_OK;
+  if (!is_property_list(run)) {
+    status = kv_store_layer(run->store, KV_LAYER_APPLICATION, 0, &found, error);
+  } else if ((status = kv_store_sync(run->store, error)) == KV_OK) {
+    if (kv_read_file(kv_string(run->file), NULL, NULL, &found, NULL, NULL) !=
+        KV_OK)
+      found = parse("{}");
+  }
+  if (status == KV_OK)
+    compare_stored(run, step, "file", found, is_property_list(run));
+  return status;
+}
+
+/* The name of a layer in the scenarios. */
+static const char *layer_name(kv_layer layer) {
+  static const char *names[] = {"managed", "arguments",    "application",
+                                "suite",   "global",       "registered",
+                                "schema",  "administrator"};
+  return (size_t)layer < sizeof names / sizeof *names ? names[layer] : "other";
+}
+
+static kv_status expect_origin(run *run, const kv_cursor *step,
+                               kv_error **error) {
+  kv_step path[8];
+  kv_cursor value;
+  int64_t suite = 0;
+  kv_origin origin = {.size = sizeof origin};
+  size_t count = read_path(step, "origin", path);
+  kv_status status = kv_store_origin(run->store, path, count, &origin, error);
+  const char *found = status == KV_OK ? layer_name(origin.layer) : "";
+  if (has(step, "suite", &value)) kv_cursor_integer(&value, &suite);
+  expect(run, strcmp(found, word(step, "layer")) == 0, place(step, "origin"),
+         found);
+  expect(run, status != KV_OK || origin.suite == (size_t)suite, "suite",
+         "another one");
+  if (status == KV_OK) kv_bytes_free(&origin.file);
+  return status == KV_ABSENT ? KV_OK : status;
+}
+
+static kv_status expect_keys(run *run, const kv_cursor *step,
+                             kv_error **error) {
+  kv_step path[8];
+  kv_tree *keys = NULL, *expected = tree_of(step, "are");
+  size_t count = read_path(step, "keys", path);
+  kv_status status = kv_store_keys(run->store, path, count, &keys, error);
+  kv_cursor one = kv_tree_root(keys), other = kv_tree_root(expected);
+  expect(run, same_elements(&one, &other), "keys", "others");
+  kv_tree_free(expected);
+  kv_tree_free(keys);
+  return status;
+}
+
+static kv_status register_defaults(run *run, const kv_cursor *step,
+                                   kv_error **error) {
+  kv_tree *defaults = tree_of(step, "register");
+  kv_status status = kv_store_register(run->store, defaults, error);
+  kv_tree_free(defaults);
+  return status;
+}
+
+/* Takes a step that is about the layers. */
+static kv_status take_of_layers(run *run, const kv_cursor *step,
+                                kv_error **error) {
+  kv_cursor value;
+  if (has(step, "file", &value)) return expect_file(run, step, error);
+  if (has(step, "origin", &value)) return expect_origin(run, step, error);
+  if (has(step, "keys", &value)) return expect_keys(run, step, error);
+  if (has(step, "register", &value)) return register_defaults(run, step, error);
+  if (has(step, "reopen", &value))
+    reopen(run);
+  else
+    expect(run, 0, "a step that no driver knows", NULL);
+  return KV_OK;
+}
+
 /* Takes a step of A or B. */
 static kv_status take_own(run *run, const kv_cursor *step, kv_error **error) {
   kv_step path[8];
@@ -237,7 +415,8 @@ static kv_status take_own(run *run, const kv_cursor *step, kv_error **error) {
     return kv_store_update(run->store, path, count, NULL, 0, change, &copy,
                            NULL, error);
   }
-  if (has(step, "event", &value)) expect_event(run, step);
+  if (!has(step, "event", &value)) return take_of_layers(run, step, error);
+  expect_event(run, step);
   return KV_OK;
 }
 

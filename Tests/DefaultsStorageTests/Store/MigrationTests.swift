@@ -25,7 +25,7 @@ import Testing
         ]
         for _ in 0..<2 {
             let store = try DefaultsStore.open(path: file, options: options { $0.migrations = steps })
-            #expect(try store.snapshot() == list(["user": ["name": "x"], "KVStoreVersion": 2]))
+            #expect(try store.dictionary(of: .application) == list(["user": ["name": "x"], "KVStoreVersion": 2]))
             try store.close()
         }
         let kept = try [UInt8](Data(contentsOf: URL(fileURLWithPath: file + ".v0")))
@@ -54,7 +54,7 @@ import Testing
         let open = { try DefaultsStore.open(path: file, options: options { $0.migrations = [step] }) }
         if writes < 10 {
             let store = try open()
-            #expect(try store.snapshot() == list(["new": writes, "KVStoreVersion": 1]))
+            #expect(try store.dictionary(of: .application) == list(["new": writes, "KVStoreVersion": 1]))
             #expect(runs.value == writes + 1)
         } else {
             let error = #expect(throws: DefaultsError.self) { try open() }
@@ -141,7 +141,7 @@ import Testing
                 $0.migrations = [DefaultsMigration(to: 1) { try $0.set(list(2), at: ["new"]) }]
             }
             let migrated = try DefaultsStore.open("scratch", options: given)
-            #expect(try migrated.snapshot() == list(["KVStoreVersion": 1, "new": 2]))
+            #expect(try migrated.dictionary(of: .application) == list(["KVStoreVersion": 1, "new": 2]))
             return
         }
         let kept = try DefaultsStore.open(path: file + ".v0", options: options { $0.engine = engine })
@@ -181,7 +181,7 @@ import Testing
         }
         handle.change { $0 = nil }
         #expect(seen.value == [["a"], ["b"]])
-        #expect(try store.snapshot() == list(["a": 1, "b": 1, "KVStoreVersion": 1]))
+        #expect(try store.dictionary(of: .application) == list(["a": 1, "b": 1, "KVStoreVersion": 1]))
     }
 
     @Test("a migration does not begin where the file as it was cannot be kept")

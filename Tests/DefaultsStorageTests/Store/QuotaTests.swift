@@ -116,16 +116,17 @@ import Testing
         #expect(refusal { try part.set(text(600), at: ["p", "a"]) }?.code == .limitExceeded)
     }
 
-    @Test("counts a lower layer's value that a set copies")
+    @Test("counts a lower layer's array that a set copies, and nothing else of lower layers")
     func countsCopies() throws {
         let store = try open()
         defer { try? store.close() }
-        try store.register(list(["p": ["long": String(repeating: "x", count: 600)]]))
+        let long = String(repeating: "x", count: 600)
+        try store.register(list(["p": ["long": long, "array": [long]]]))
         let part = try store.anotherHandle(quota: 500, at: ["p"])
         defer { try? part.close() }
-        #expect(refusal { try part.set(list(1), at: ["p", "n"]) }?.code == .limitExceeded)
+        #expect(refusal { try part.set(list(1), at: ["p", "array", 1]) }?.code == .limitExceeded)
         #expect(try store.dictionary(of: .application).count == 0)
-        try part.set(list(["n": 1]), at: ["p"])
+        try part.set(list(1), at: ["p", "n"])
     }
 
     @Test("counts at each set of a transaction, and anew when it is rolled back")

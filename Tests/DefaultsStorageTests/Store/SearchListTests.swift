@@ -1,6 +1,7 @@
 import DefaultsStorage
 import Foundation
 import PropertyLists
+import TestSupport
 import Testing
 
 /// One test after the other: some change the environment.
@@ -62,17 +63,20 @@ import Testing
     }
 
     // proves: G47
-    @Test("refuses to set or remove a forced key, and anything under it")
+    @Test("refuses to change or remove a locked value, and anything under it")
     func forced() throws {
         let store = try layered()
         #expect(try store.isForced("locked"))
         #expect(try !store.isForced("own"))
         for path in [["locked"], ["locked", "inner"]] as [PropertyListPath] {
             let expected = DefaultsError(
-                .forced, "The administrator has set this key", at: path, file: folder.file("managed.plist"))
+                .forced, "The administrator has set this value", at: ["locked"], file: folder.file("managed.plist"))
             #expect(throws: expected) { try store.set(list(1), at: path) }
             #expect(throws: expected) { try store.remove(at: path) }
+            #expect(throws: expected) { try store.reset(at: path) }
         }
+        try store.set(list("managed"), at: ["locked"])
+        #expect(try store.dictionary(of: .application)["locked"] == nil)
     }
 
     // proves: G47
@@ -123,7 +127,8 @@ import Testing
         // A change that is not committed yet is the thread's own.
         try store.transaction { changes in
             try changes.set(list(2), at: ["below", "b"])
-            #expect(try origin(store, ["below", "a"]) == "application a.plist")
+            #expect(try origin(store, ["below", "b"]) == "application a.plist")
+            #expect(try origin(store, ["below", "a"]) == "registered")
         }
         #expect(try store.remove(at: ["below"]))
         #expect(try origin(store, ["below"]) == "registered")
@@ -143,14 +148,26 @@ import Testing
         #expect(try !store.remove(at: ["own"]))
     }
 
-    @Test("copies a lower layer's value before it changes a part of it")
-    func copiesUp() throws {
+    // proves: G46
+    @Test("stores what is set alone, and notes what is unset")
+    func storesOnlyWhatIsSet() throws {
         let store = try layered()
         try store.set(list(7), at: ["below", "a"])
-        #expect(try store.dictionary(of: .application) == list(["below": ["a": 7, "b": 2]]))
-        #expect(try store.remove(at: ["below"]))
+        #expect(try store.dictionary(of: .application) == list(["below": ["a": 7]]))
+        #expect(try store.value(at: ["below"]) == list(["a": 7, "b": 2]))
+        #expect(try store.remove(at: ["below", "a"]))
+        #expect(try store.value(at: ["below"]) == list(["b": 2]))
         #expect(try store.remove(at: ["below", "b"]))
-        #expect(try store.dictionary(of: .application) == list(["below": ["a": 1]]))
+        #expect(
+            try store.dictionary(of: .application)
+                == list(["below": [String: Any](), "KVUnset": [["below", "a"], ["below", "b"]]]))
+        #expect(try store.value(at: ["below"]) == list([String: Any]()))
+        #expect(try !store.keys().contains("KVUnset"))
+        try store.set(list(["b": 3]), at: ["below"])
+        #expect(try store.dictionary(of: .application) == list(["below": ["b": 3], "KVUnset": [["below", "a"]]]))
+        #expect(try store.reset(at: ["below"]))
+        #expect(try store.dictionary(of: .application) == list([String: Any]()))
+        #expect(try store.value(at: ["below"]) == list(["a": 1, "b": 2]))
     }
 
     @Test(
@@ -188,8 +205,10 @@ import Testing
     @Test("searches suites and the global domain of a store opened by name, and takes up their changes")
     func names() throws {
         let config = folder.file("new/config")
-        setenv("XDG_CONFIG_HOME", config, 1)
-        defer { unsetenv("XDG_CONFIG_HOME") }
+        try withEnvironment(["XDG_CONFIG_HOME": config]) { try searchNames(config) }
+    }
+
+    private func searchNames(_ config: String) throws {
         let reader = try DefaultsStore.open("org.reader", options: options { $0.isReadOnly = true })
         #expect(try reader.keys().isEmpty)
         #expect(try folder.names().isEmpty)
@@ -224,8 +243,10 @@ import Testing
 
     @Test("makes folders for names, and lists the stores in them")
     func folders() throws {
-        setenv("XDG_CONFIG_HOME", folder.file("config"), 1)
-        defer { unsetenv("XDG_CONFIG_HOME") }
+        try withEnvironment(["XDG_CONFIG_HOME": folder.file("config")]) { try makeFolders() }
+    }
+
+    private func makeFolders() throws {
         #expect(try DefaultsStore.names() == [])
         let reader = try DefaultsStore.open("acme/deep/more", options: options { $0.isReadOnly = true })
         #expect(try reader.keys() == [])

@@ -50,23 +50,6 @@ import Testing
         #expect(try store.dictionary(of: .registered) == list(["a": long]))
     }
 
-    @Test("checks a lower layer's value that is stored with a change inside it", arguments: Kind.allCases)
-    func checksCopies(_ kind: Kind) throws {
-        let store = try open(kind)
-        defer { try? store.close() }
-        try store.register(PropertyList(parsing: Array(#"{"w": {"title": null, "n": 1}}"#.utf8), as: .json))
-        try store.register(list(["u": ["CF$UID": 7, "x": 1]]))
-        let set = #expect(throws: DefaultsError.self) { try store.set(list(2), at: ["w", "n"]) }
-        #expect(set?.code == .invalidValue)
-        #expect(set?.path == ["w", "title"])
-        let removed = #expect(throws: DefaultsError.self) { try store.remove(at: ["u", "x"]) }
-        #expect(removed?.code == .invalidValue)
-        #expect(removed?.path == ["u"])
-        try store.set(list(3), forKey: "other")
-        try store.sync()
-        #expect(try store.dictionary(of: .application) == list(["other": 3]))
-    }
-
     @Test("holds a call that changes many keys to the limits as a whole", arguments: Kind.allCases)
     func countsTogether(_ kind: Kind) throws {
         let store = try open(kind, bytes: 12_000)

@@ -12,7 +12,7 @@ static kv_str check_text(lua_State *L, int index) {
 /* The names of layers, in the order of kv_layer. */
 static const char *const layers[] = {"managed", "arguments", "application",
                                      "suite",   "global",    "registered",
-                                     "schema",  NULL};
+                                     "schema",  "administrator", NULL};
 
 /* store:layer(name, index?): the dictionary of one layer; suites count from 1
  */
@@ -93,7 +93,7 @@ static int store_is_forced(lua_State *L) {
   kvl_full_path(L, 2, &path);
   luaL_argcheck(L, path.count > 0, 2, "expected a key");
   kv_status status =
-      kv_store_is_forced(store, path.steps[0].key, &is_forced, &error);
+      kv_store_is_forced(store, path.steps, path.count, &is_forced, &error);
   if (status != KV_OK) return kvl_raise(L, state, status, error);
   lua_pushboolean(L, is_forced);
   return 1;

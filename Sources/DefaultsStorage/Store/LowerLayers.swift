@@ -1,0 +1,74 @@
+internal import PropertyLists
+
+/// The layers below a store's own values, as a handle has them, and its schema.
+///
+/// `@unchecked Sendable`: the handle's state is guarded by the domain's lock.
+final class LowerLayers: @unchecked Sendable {
+    let layers: SearchLayers
+    let schema: DefaultsSchema?
+    /// The defaults of the schema's types, of top-level keys, as they are stored.
+    let schemaDefaults: PropertyList
+    private let state: HandleState
+    /// The domain has the layers until the handle is closed.
+    private let domain: Domain
+
+    init(
+        _ layers: SearchLayers, _ schema: DefaultsSchema?, _ state: HandleState, _ domain: Domain
+    ) throws(DefaultsError) {
+        self.layers = layers
+        self.schema = schema
+        self.state = state
+        self.domain = domain
+        schemaDefaults =
+            try schema?.types.map { types throws(DefaultsError) in
+                try DefaultsSchema.translating(at: []) { try types.defaults() }
+            } ?? emptyDictionary
+    }
+
+    private var registered: PropertyList { domain.lock.withLock { state.registered } }
+
+    /// Adds the values at a path to those of the layers above.
+    func add(
+        to value: inout LayeredValue, _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) throws(DefaultsError) {
+        for domain in layers.lower {
+            if let top = try domain.value(key) { value.add(top, steps, isLower: true) }
+            if value.isDecided { return }
+        }
+        if let top = registered[utf8: key] { value.add(top, steps, isLower: true) }
+        if let top = schemaDefaults[utf8: key] { value.add(top, steps, isLower: true) }
+    }
+
+    /// Adds the dictionaries of the layers as wholes.
+    func addAll(to value: inout LayeredValue) throws(DefaultsError) {
+        for domain in layers.lower { value.add(try domain.snapshot(), [], isLower: true) }
+        value.add(registered, [], isLower: true)
+        value.add(schemaDefaults, [], isLower: true)
+    }
+
+    /// Checks a value of the store by the schema, with what it shows of the lower layers.
+    func check(
+        _ own: PropertyList, of key: UnsafeBufferPointer<UInt8>, unset: PathTree?
+    ) throws(DefaultsError) {
+        guard let schema else { return }
+        let name = String(decoding: key, as: UTF8.self)
+        let path: PropertyListPath = [.key(name)]
+        var value = LayeredValue()
+        value.add(own: own)
+        if unset?.covers(path.steps[...]) == true { value.decide() }
+        value.unset = unset?.node(at: path.steps[...])
+        if !value.isDecided { try add(to: &value, key, []) }
+        let whole = try DefaultsError.translating { () throws(PropertyListError) in
+            try value.merged(at: path, isWhole: schema.isVariant)
+        }
+        if let whole { try schema.check(whole, of: name) }
+    }
+}
+
+extension DefaultsSchema {
+    /// Whether the dictionary at a path is one value, such as an enum's case with its values; nil without types.
+    var isVariant: ((PropertyListPath) -> Bool)? {
+        guard let types else { return nil }
+        return { types.isVariant(at: $0) }
+    }
+}
