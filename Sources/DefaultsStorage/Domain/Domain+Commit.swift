@@ -92,9 +92,7 @@ extension Domain {
         }
         lock.withLock {
             committing = delta
-            committingGrowth = growth
             delta = Delta()
-            growth = FileSize()
             isScheduled = false
         }
     }
@@ -121,10 +119,9 @@ extension Domain {
                 try translating { () throws(PropertyListError) in try addCommitted(committing) }
             } else {
                 delta.absorb(below: committing)
-                growth += committingGrowth
             }
             self.committing = nil
-            committingGrowth = FileSize()
+            countChanges()
         }
     }
 
@@ -164,7 +161,6 @@ extension Domain {
             let take = { () throws(DefaultsError) in
                 self.stored += self.growth(of: changes)
                 self.committing = nil
-                self.committingGrowth = FileSize()
                 self.damagedKeys = damaged
                 self.rules.format = self.engine.format
                 switch outcome {
@@ -175,7 +171,10 @@ extension Domain {
                     try self.translating { () throws(PropertyListError) in try self.addCommitted(changes) }
                 }
             }
-            guard hasTransaction else { return try take() }
+            guard hasTransaction else {
+                try take()
+                return countChanges()
+            }
             // Changes made meanwhile lie over the transaction's now.
             generation &+= 1
             try mergingChanges(take)
@@ -263,8 +262,6 @@ extension Domain {
             if let committing, !isInDoubt {
                 delta.absorb(below: committing)
                 self.committing = nil
-                growth += committingGrowth
-                committingGrowth = FileSize()
             }
             return (!delta.isEmpty || owesWriting || isInDoubt) && !isScheduled && handles.durability != .manual
         }
@@ -314,7 +311,6 @@ extension Domain {
                 }
             }
             generation &+= 1
-            forgetQuotas()
         }
         checkMerged()
     }

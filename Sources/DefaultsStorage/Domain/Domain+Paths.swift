@@ -19,10 +19,7 @@ extension Domain {
         }
         let own = value.isWholeDocument ? value : value.compacted()
         let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.setting(own, at: path) }
-        let growth = { (target: Delta) throws(PropertyListError) in
-            try self.growth(setting: own, at: path, of: key, in: target)
-        }
-        return try change(key, path, own, over: lower, changed, growth, generation, handle) {
+        return try change(key, path, own, over: lower, changed, generation, handle) {
             (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
@@ -35,10 +32,7 @@ extension Domain {
         ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
         let changed = { (lower: PropertyList) throws(PropertyListError) in try lower.removing(at: path) }
-        let growth = { (target: Delta) throws(PropertyListError) in
-            try self.growth(removing: path, of: key, in: target)
-        }
-        return try change(key, path, nil, over: lower, changed, growth, generation, handle) {
+        return try change(key, path, nil, over: lower, changed, generation, handle) {
             (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
@@ -85,13 +79,11 @@ extension Domain {
     ///   - value: the one that is set; nil where one is removed.
     ///   - changed: gives the lower value with the change, which is copied with it or not at all; nil where the change
     ///     does nothing.
-    ///   - growth: gives the size that the change adds.
     ///   - body: makes the change in a delta; false where it does nothing.
     private func change(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, over lower: PropertyList?,
         _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
-        _ growth: (Delta) throws(PropertyListError) -> FileSize, _ wanted: UInt64?,
-        _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
+        _ wanted: UInt64?, _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         let location = location(of: key, path)
         var isLate = false
@@ -106,15 +98,19 @@ extension Domain {
             let prefix = PropertyListPath(Array(location.steps.prefix(1)))
             let isCopied = lower != nil && !holds(key)
             var copy: PropertyList?
-            let change = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) -> FileSize in
-                guard isCopied, let lower else { return try growth(target) }
+            let change = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
+                guard isCopied, let lower else { return try growth(setting: value, at: path, of: key, in: target) }
                 copy = try changed(lower)
-                return copy.map { size(of: $0, key) } ?? FileSize()
+                return size(of: copy, key)
             }
             if isCopied, copy == nil { return nil }
             // The lower value is stored with the change now: registered defaults and other files may hold more.
             if let copy { try rules.check(copy, at: prefix, depth: 1) }
-            let charges = try charges(key, path, value, copy, change, in: target, handle)
+            if let copy {
+                try checkQuotas(setting: copy, at: [], of: key, change, in: target, handle, location)
+            } else if let value {
+                try checkQuotas(setting: value, at: path, of: key, change, in: target, handle, location)
+            }
             try count(change, in: target, handle, at: location)
             do throws(DefaultsError) {
                 let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
@@ -122,12 +118,9 @@ extension Domain {
                     target.set(copy, for: key)
                     return true
                 }
-                if isMade {
-                    if !quotas.isEmpty { noteQuotas(key, path, charges) }
-                    return noteChange(of: key)
-                }
+                if isMade { return noteChange(of: key) }
             } catch {
-                note(FileSize() - change, in: target)
+                note(.zero - change, in: target)
                 throw error
             }
             return nil
@@ -135,14 +128,5 @@ extension Domain {
         guard let mustSchedule else { return isLate ? nil : false }
         if mustSchedule { Flusher.shared.schedule(self) }
         return true
-    }
-
-    /// The sizes of the handle's quotas after a change that adds `growth` to the store.
-    private func charges(
-        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ copy: PropertyList?,
-        _ growth: FileSize, in target: Delta, _ handle: HandleState
-    ) throws(DefaultsError) -> [Charge] {
-        guard !handle.quotas.isEmpty, let value else { return [] }
-        return try charges(setting: value, at: path, of: key, copy: copy, in: target, handle, growth)
     }
 }

@@ -268,7 +268,7 @@ extension DefaultsStore {
     /// Adds to the registered defaults of this handle; keys that are registered already get the new value.
     ///
     /// - Throws: ``DefaultsError/Code/limitExceeded`` where all registered defaults together would be larger than a
-    ///   store may be: ``Options/maximumBytes`` as a file, ``Options/maximumNodes`` values and keys.
+    ///   store may be: ``Options/maximumBytes`` in memory, ``Options/maximumNodes`` values and keys.
     public func register(_ defaults: PropertyList) throws(DefaultsError) {
         let dictionary = try Self.registrable(defaults, schema)
         let old = try domain.lock.withLock { () throws(DefaultsError) in
@@ -276,7 +276,7 @@ extension DefaultsStore {
             return state.registered
         }
         let new = try Self.merged([old, dictionary])
-        try state.limits.checkRegistered(new.fileSize(as: domain.sizeFormat, depth: 0))
+        try state.limits.checkRegistered(new.size)
         domain.lock.withLock {
             state.registered = new
             for key in dictionary.keys {

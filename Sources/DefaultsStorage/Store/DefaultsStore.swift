@@ -63,7 +63,6 @@ public final class DefaultsStore: @unchecked Sendable {
         state.registered = registered
         domain.lock.withLock {
             domain.handles.add(durability)
-            domain.quotas += quotas
             if let schema { domain.schemas.append(schema) }
             if options.synchronization == .full, !isReadOnly { domain.synchronization = .full }
         }
@@ -348,7 +347,6 @@ extension DefaultsStore {
         defer {
             let isLast = domain.lock.withLock {
                 domain.handles.remove(durability)
-                domain.quotas.removeAll { quota in state.quotas.contains { $0 === quota } }
                 if let index = domain.schemas.firstIndex(where: { $0 === schema }) { domain.schemas.remove(at: index) }
                 return domain.handles.isEmpty
             }

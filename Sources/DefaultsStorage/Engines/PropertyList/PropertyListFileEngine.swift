@@ -137,9 +137,6 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         _ document: PropertyList, over base: PropertyList?, inLayoutOf name: String? = nil
     ) throws(DefaultsError) {
         let bytes = try contents(for: document, inLayoutOf: name ?? folder.fileName)
-        // Such a file could not be read again. It comes about where others made a store grow that was too large
-        // already.
-        guard bytes.count <= limits.readableFile else { throw limits.tooLarge(bytes.count, file: folder.path) }
         stamp = try replaceFile(with: bytes, over: base)
         olderBackup = backupStamp()
         stampIsRecent = false
@@ -149,13 +146,15 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
 
     /// The bytes of a file that holds the document, in the layout of the file `name`.
     ///
-    /// Without that where it cannot be parsed, and where comments make the file larger than any that is read: no change
-    /// is refused for them.
+    /// Without the layout where the file `name` cannot be parsed, and where its comments make the new file larger than
+    /// any that is read: no change is refused for comments.
+    ///
+    /// - Throws: ``DefaultsError/Code/limitExceeded`` for a document that could not be read again.
     func contents(for document: PropertyList, inLayoutOf name: String) throws(DefaultsError) -> [UInt8] {
         let (format, limits) = (format, limits)
         let old = format == .xml && hasLayout ? try layout(name) : nil
         return try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            guard let old else { return try document.fileContents(as: format) }
+            guard let old else { return try document.fileContents(as: format, size: limits.readableFile) }
             return try document.serialized(inLayoutOf: old, limits: limits.reading, size: limits.readableFile)
         }
     }
