@@ -200,7 +200,7 @@ extension Domain {
         for _ in 0..<100 {
             let conflict: DefaultsError
             do throws(DefaultsError) {
-                return try writeUnnoticed(changes)
+                return try engine.commit(changes, over: lock.withLock { base })
             } catch {
                 guard error.code == .conflict else { throw error }
                 conflict = error
@@ -219,16 +219,7 @@ extension Domain {
             // The call fails that made the change.
             if let dropped = dropped.first { throw dropped }
         }
-        return try writeUnnoticed(changes)
-    }
-
-    /// Has the engine write the changes. Handles that watch the file know of them: their programs are not woken.
-    private func writeUnnoticed(_ changes: Delta) throws(DefaultsError) -> CommitOutcome {
-        let (lists, old) = lock.withLock { (inbox.lists, base) }
-        guard let folder = engine.watchedFolder, !lists.isEmpty else { return try engine.commit(changes, over: old) }
-        for list in lists { list.pause(folder) }
-        defer { for list in lists { list.resume(folder) { engine.isCurrent } } }
-        return try engine.commit(changes, over: old)
+        return try engine.commit(changes, over: lock.withLock { base })
     }
 
     /// Lays changes that are stored over the document; folds them into it when they have become many, so that the
