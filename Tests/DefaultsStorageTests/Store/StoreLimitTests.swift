@@ -408,9 +408,10 @@ import Testing
         _ = try engine.lock(until: .after(.seconds(5)))
         defer { engine.unlock() }
         let delta = Delta()
-        "a".withBytes { try? delta.set(text(most / 2), for: $0.bindMemory(to: UInt8.self)) }
+        let half = String(repeating: "x", count: most / 2)
+        "a".withBytes { try? delta.set(list(half), for: $0.bindMemory(to: UInt8.self)) }
         _ = try engine.commit(delta, over: emptyDictionary)
-        "b".withBytes { try? delta.set(text(most / 2), for: $0.bindMemory(to: UInt8.self)) }
+        "b".withBytes { try? delta.set(list("other" + half), for: $0.bindMemory(to: UInt8.self)) }
         let error = #expect(throws: DefaultsError.self) { try engine.commit(delta, over: emptyDictionary) }
         #expect(error?.code == .limitExceeded)
         #expect(error?.message.hasPrefix("Expected a file of at most \(most) bytes, found ") == true)

@@ -37,16 +37,13 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     private(set) var fileLock: FileLock?
     /// The exchange that is known to have ended.
     var settled: ExchangeNote?
-    /// Whether the lock was lost since it was taken, and taken again: another program had removed its file, so that
-    /// other processes could write.
-    private(set) var hasLostLock = false
     private var hasSwept = false
     var recovers = false
     var settleTime = Duration.seconds(1)
     /// The file that could not be read at the last look; nil when it could.
     var found: UnreadableFile?
     var unreadable: DefaultsError? { found?.error }
-    var isBackedUp: Bool { stamp == nil || found?.isBackedUp ?? true }
+    var isBackedUp: Bool { stamp == nil || found == nil }
     var debt: DefaultsError?
     /// Whether a file that changed since it was loaded is kept from being replaced; not while it is recovered.
     var isChecking = true
@@ -72,7 +69,6 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         if let refusal { throw refusal }
         let (lock, waited) = try FileLock.acquire(folder, until: deadline)
         fileLock = lock
-        hasLostLock = false
         do throws(DefaultsError) {
             try settleLeft()
         } catch {
@@ -86,14 +82,6 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     func unlock() {
         fileLock?.release()
         fileLock = nil
-    }
-
-    /// Takes the lock again where another program removed its file, which lets other processes have a lock as well.
-    func renewLock() throws(DefaultsError) {
-        guard try fileLock?.isNamed == false else { return }
-        hasLostLock = true
-        unlock()
-        fileLock = try FileLock.acquire(folder, until: .after(.seconds(2))).lock
     }
 
     /// Removes temporary files that a killed writer left behind: under the lock no process is writing one.
@@ -126,18 +114,14 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         let document = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
             try delta.applied(to: base)
         }
-        try write(document, over: base)
+        try write(document)
         return .document(document)
     }
 
-    /// - Parameters:
-    ///   - base: the document of the file, where changes of others are to be merged with it.
-    ///   - name: the file whose comments and order of keys are kept; nil for the one that is replaced.
-    func write(
-        _ document: PropertyList, over base: PropertyList?, inLayoutOf name: String? = nil
-    ) throws(DefaultsError) {
+    /// - Parameter name: the file whose comments and order of keys are kept; nil for the one that is replaced.
+    func write(_ document: PropertyList, inLayoutOf name: String? = nil) throws(DefaultsError) {
         let bytes = try contents(for: document, inLayoutOf: name ?? folder.fileName)
-        stamp = try replaceFile(with: bytes, over: base)
+        stamp = try replaceFile(with: bytes)
         olderBackup = backupStamp()
         stampIsRecent = false
         hasLoaded = true
