@@ -837,12 +837,15 @@ typedef struct kv_store_options {
    * top-level keys, or [String: T]; NULL for none. */
   const kv_type *schema;
   kv_corruption on_corruption;
-  /* The most bytes of the store's file, 256 MB, and the most values and keys at
-   * every depth, 2^24. A change that could pass them is KV_LIMIT_EXCEEDED and
+  /* The most bytes of the store's values in memory, 256 MB, and the most values
+   * and keys at every depth, 2^24. A value or key takes 16 bytes, and those of
+   * its text or data. A change that would pass a limit is KV_LIMIT_EXCEEDED and
    * changes nothing; one that does not make the store larger is always
-   * possible. A call that sets many keys counts as a whole. A file is read that
-   * has up to 768 MB more; a larger one is KV_LIMIT_EXCEEDED. Of several
-   * handles in a process the widest limits count for the file. Changes by path
+   * possible. A call that sets many keys counts as a whole. Files are read and
+   * written that are up to 768 MB, or max_bytes where that is more, above the
+   * limit. Opening a larger file is KV_LIMIT_EXCEEDED. So is a sync that would
+   * write one, and the changes stay in memory. Of several handles in a process
+   * the widest limits count for the file. Changes by path
    * inside one top-level value that wait for their flush keep 128 MB at most.
    * Whatever is set here, a top-level value in SQLite has 1,000,000,000 bytes at
    * most, and a sync of more is KV_LIMIT_EXCEEDED, and writes nothing; its key
@@ -941,8 +944,8 @@ int kv_store_is_read_only(const kv_store *store);
  * watches of its own: closing one of the two leaves the other open. For a part
  * of the program that closes the store it is given.
  *
- * `quota` is the most bytes of the store's file that the value at the path may
- * take after a set of the handle; without steps, all that the store holds. 0 is
+ * `quota` is the most bytes that the value at the path may take in memory, as
+ * max_bytes counts them, after a set of the handle; without steps, all that the store holds. 0 is
  * no quota, and the path has no meaning then. All of the value's bytes count,
  * those that other handles set among them, and so do those of a lower layer's
  * array that a set copies. They are counted at each set, in a transaction too; a

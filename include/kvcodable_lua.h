@@ -112,8 +112,8 @@ typedef struct kv_lua_options {
    * beyond. 0 for the default: under a policy 64; without one there is no
    * limit. */
   size_t max_watches;
-  /* The most bytes of a store's file that a pushed store or part may have after
-   * a set of the script, as kv_store_share() counts them; and under a policy
+  /* The most bytes that a pushed store or part may have after a set of the
+   * script, as kv_store_share() counts them; and under a policy
    * those of each store that the script opens itself. 0 for the default: under
    * a policy max_bytes; without one there is no quota. */
   uint64_t quota;

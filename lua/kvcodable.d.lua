@@ -63,7 +63,7 @@ local kv = {}
 ---@field synchronous? "full"|"normal" of SQLite
 ---@field engine? "automatic"|"file"|"sqlite"|"memory"
 ---@field on_corruption? "error"|"recover" about a damaged file
----@field max_bytes? integer of the store's file: 256 MB
+---@field max_bytes? integer of the store's values in memory: 256 MB
 ---@field max_nodes? integer values and keys: 2^24
 ---@field read_only? boolean
 ---@field timeout? number seconds to wait for somebody else's lock

@@ -113,8 +113,8 @@ private struct JSONSchemaWriter {
     /// secret.
     func standard(_ value: PropertyList, _ form: CodableType.Form) -> PropertyList? {
         guard let value = form.shown(value) else { return nil }
-        let size = value.fileSize(as: .json, depth: 0)
-        guard size.nodes <= 1000, size.bytes <= 10_000 else { return nil }
+        let size = value.size
+        guard size.nodes <= 1000, size.text <= 10_000 else { return nil }
         return try? CodableType(form).encode(value).list.jsonForm()
     }
 

@@ -102,7 +102,6 @@ extension CodableType {
 extension PropertyList {
     /// The value as a line has room for it: defaults hold one another, and may be large.
     var shortLiteral: String {
-        let size = fileSize(as: .json, depth: 0)
-        return size.nodes <= 64 && size.bytes <= 1000 ? literal : "\(self)"
+        size.nodes <= 64 && size.text <= 1000 ? literal : "\(self)"
     }
 }

@@ -92,9 +92,7 @@ extension Domain {
         }
         lock.withLock {
             committing = delta
-            committingGrowth = growth
             delta = Delta()
-            growth = FileSize()
             isScheduled = false
         }
     }
@@ -121,10 +119,9 @@ extension Domain {
                 try translating { () throws(PropertyListError) in try addCommitted(committing) }
             } else {
                 delta.absorb(below: committing)
-                growth += committingGrowth
             }
             self.committing = nil
-            committingGrowth = FileSize()
+            countChanges()
         }
     }
 
@@ -164,7 +161,6 @@ extension Domain {
             let take = { () throws(DefaultsError) in
                 self.stored += self.growth(of: changes)
                 self.committing = nil
-                self.committingGrowth = FileSize()
                 self.damagedKeys = damaged
                 self.rules.format = self.engine.format
                 switch outcome {
@@ -175,7 +171,10 @@ extension Domain {
                     try self.translating { () throws(PropertyListError) in try self.addCommitted(changes) }
                 }
             }
-            guard hasTransaction else { return try take() }
+            guard hasTransaction else {
+                try take()
+                return countChanges()
+            }
             // Changes made meanwhile lie over the transaction's now.
             generation &+= 1
             try mergingChanges(take)
@@ -201,7 +200,7 @@ extension Domain {
         for _ in 0..<100 {
             let conflict: DefaultsError
             do throws(DefaultsError) {
-                return try writeUnnoticed(changes)
+                return try engine.commit(changes, over: lock.withLock { base })
             } catch {
                 guard error.code == .conflict else { throw error }
                 conflict = error
@@ -220,16 +219,7 @@ extension Domain {
             // The call fails that made the change.
             if let dropped = dropped.first { throw dropped }
         }
-        return try writeUnnoticed(changes)
-    }
-
-    /// Has the engine write the changes. Handles that watch the file know of them: their programs are not woken.
-    private func writeUnnoticed(_ changes: Delta) throws(DefaultsError) -> CommitOutcome {
-        let (lists, old) = lock.withLock { (inbox.lists, base) }
-        guard let folder = engine.watchedFolder, !lists.isEmpty else { return try engine.commit(changes, over: old) }
-        for list in lists { list.pause(folder) }
-        defer { for list in lists { list.resume(folder) { engine.isCurrent } } }
-        return try engine.commit(changes, over: old)
+        return try engine.commit(changes, over: lock.withLock { base })
     }
 
     /// Lays changes that are stored over the document; folds them into it when they have become many, so that the
@@ -263,8 +253,6 @@ extension Domain {
             if let committing, !isInDoubt {
                 delta.absorb(below: committing)
                 self.committing = nil
-                growth += committingGrowth
-                committingGrowth = FileSize()
             }
             return (!delta.isEmpty || owesWriting || isInDoubt) && !isScheduled && handles.durability != .manual
         }
@@ -314,7 +302,6 @@ extension Domain {
                 }
             }
             generation &+= 1
-            forgetQuotas()
         }
         checkMerged()
     }

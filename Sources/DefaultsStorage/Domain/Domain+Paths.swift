@@ -25,10 +25,7 @@ extension Domain {
             if look == .isLoaded, try isStored() { return true }
         }
         let own = value.isWholeDocument ? value : value.compacted()
-        let growth = { (target: Delta) throws(PropertyListError) in
-            try self.growth(setting: own, at: path, of: key, in: target)
-        }
-        return try change(key, path, own, unset, growth, generation, handle) {
+        return try change(key, path, own, unset, generation, handle) {
             (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
@@ -41,10 +38,7 @@ extension Domain {
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
         ifGeneration generation: UInt64?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
-        let growth = { (target: Delta) throws(PropertyListError) in
-            try self.growth(removing: path, of: key, in: target)
-        }
-        return try change(key, path, nil, unset, growth, generation, handle) {
+        return try change(key, path, nil, unset, generation, handle) {
             (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
@@ -101,12 +95,10 @@ extension Domain {
 
     /// - Parameters:
     ///   - value: the one that is set; nil where one is removed.
-    ///   - growth: gives the size that the change adds.
     ///   - body: makes the change in a delta; false where it does nothing.
     private func change(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ unset: UnsetChange?,
-        _ growth: (Delta) throws(PropertyListError) -> FileSize, _ wanted: UInt64?,
-        _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
+        _ wanted: UInt64?, _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         let location = location(of: key, path)
         var isLate = false
@@ -120,23 +112,19 @@ extension Domain {
             }
             let prefix = PropertyListPath(Array(location.steps.prefix(1)))
             let change = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
-                try growth(target)
+                try growth(setting: value, at: path, of: key, in: target)
             }
             let newUnset = try changedUnsetList(unset, location, in: target)
-            let charges = try charges(key, path, value, change, in: target, handle)
+            if let value { try checkQuotas(setting: value, at: path, of: key, change, in: target, handle, location) }
             try count(change, in: target, handle, at: location)
             do throws(DefaultsError) {
                 let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
                     try body(target)
                 }
                 setUnsetList(newUnset, in: target)
-                if isMade {
-                    if !quotas.isEmpty { noteQuotas(key, path, charges) }
-                    return noteChange(of: key)
-                }
-                if newUnset != nil { return noteChange(of: key) }
+                if isMade || newUnset != nil { return noteChange(of: key) }
             } catch {
-                note(FileSize() - change, in: target)
+                note(.zero - change, in: target)
                 throw error
             }
             return nil
@@ -144,14 +132,5 @@ extension Domain {
         guard let mustSchedule else { return isLate ? nil : false }
         if mustSchedule { Flusher.shared.schedule(self) }
         return true
-    }
-
-    /// The sizes of the handle's quotas after a change that adds `growth` to the store.
-    private func charges(
-        _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ growth: FileSize,
-        in target: Delta, _ handle: HandleState
-    ) throws(DefaultsError) -> [Charge] {
-        guard !handle.quotas.isEmpty, let value else { return [] }
-        return try charges(setting: value, at: path, of: key, in: target, handle, growth)
     }
 }

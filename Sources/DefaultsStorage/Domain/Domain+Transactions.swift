@@ -66,7 +66,6 @@ extension Domain {
             // Also after a rollback: a watch may have been told of the transaction's values.
             if let open { inbox.noteChanges(of: open.delta) }
             open = nil
-            forgetQuotas()
         }
         end(ending)
     }

@@ -44,9 +44,8 @@ final class Domain: @unchecked Sendable {
     var isInDoubt = false
     var synchronization = DefaultsSynchronization.normal
     // See Domain+Size.
-    var stored = FileSize()
-    var committingGrowth = FileSize()
-    var growth = FileSize()
+    var stored = PropertyListSize.zero
+    var unwritten = PropertyListSize.zero
     /// The format of a value's row; nil if all values are one file.
     let rowFormat: PropertyListFormat?
     var recovers: Bool
@@ -69,8 +68,6 @@ final class Domain: @unchecked Sendable {
     private var isRefusing = false
     /// The keys whose values cannot be read (``StorageEngine/damagedKeys``).
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
-    /// The quotas of all handles.
-    var quotas: [Quota] = []
     var rules: ValueRules
     var inbox = EventInbox()
     var open: OpenTransaction?
@@ -229,14 +226,11 @@ extension Domain {
             let index = target.find(key)
             let newUnset = try changedUnsetList(unset, [.key(utf8: key)], in: target)
             if unlessEqual, index == nil, newUnset == nil, isStored(value, key, []) { return nil }
-            let charges =
-                handle.quotas.isEmpty
-                ? [] : try charges(setting: value, at: [], of: key, in: target, handle, FileSize())
-            let growth = growth(setting: value, key, at: index, in: target)
+            let growth = size(of: value, key) - size(of: key, in: target)
+            try checkQuotas(setting: value, at: [], of: key, growth, in: target, handle, [.key(utf8: key)])
             try count(growth, in: target, handle, at: [.key(utf8: key)])
             if let index { target.set(value, at: index) } else { target.set(value, for: key) }
             setUnsetList(newUnset, in: target)
-            if !quotas.isEmpty { noteQuotas(key, [], charges) }
             return noteChange(of: key)
         }
         guard let mustSchedule else { return false }
@@ -300,13 +294,13 @@ extension Domain {
             try checkRefusal()
             let target = self.target
             let newUnset = try changedUnsetList(unset, [.key(utf8: key)], in: target)
-            guard holds(key) || newUnset != nil else { return (false, false) }
-            if holds(key) {
-                note(FileSize() - size(of: key, in: target), in: target)
+            let isThere = holds(key)
+            guard isThere || newUnset != nil else { return (false, false) }
+            if isThere {
+                note(.zero - size(of: key, in: target), in: target)
                 target.remove(key)
             }
             setUnsetList(newUnset, in: target)
-            if !quotas.isEmpty { noteQuotas(key, []) }
             return (true, noteChange(of: key))
         }
         if mustSchedule { Flusher.shared.schedule(self) }

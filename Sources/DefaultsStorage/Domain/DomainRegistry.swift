@@ -160,9 +160,8 @@ extension Domain {
             if let delta { try? inherited.absorb(above: delta) }
         }
         committed = inherited.isEmpty ? nil : inherited
-        stored += committingGrowth + growth
-        committingGrowth = FileSize()
-        growth = FileSize()
+        stored += unwritten
+        unwritten = .zero
         committing = nil
         delta = Delta()
         // An open transaction ends here: its lock is the parent's.

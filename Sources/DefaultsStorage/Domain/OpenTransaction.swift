@@ -5,7 +5,7 @@ internal import PropertyLists
 final class OpenTransaction {
     let delta = Delta()
     /// The size that the changes add to the store.
-    var growth = FileSize()
+    var growth = PropertyListSize.zero
     let thread = cs_thread_number()
     /// The number of transactions that have begun and not ended: nested ones join the first.
     var depth = 1

@@ -53,7 +53,7 @@ protocol StorageEngine: AnyObject, Sendable {
     /// Finds the outcome of a commit that gave ``DefaultsError/Code/outcomeUnknown``, with the lock held: whether it
     /// happened; nil if there was no such commit. Throws, and writes nothing, while the outcome cannot be found.
     func settle(until deadline: Deadline) throws(DefaultsError) -> Bool?
-    /// True if the last document has a copy beside the file, in case the file stays unreadable.
+    /// True unless the last document is in memory alone, since the file has become unreadable.
     var isBackedUp: Bool { get }
     /// Looks whether others changed the stored values. `memory` gives the document before, without pending changes.
     ///

@@ -8,10 +8,10 @@ struct StoreLimits: Sendable, Hashable {
     var bytes: Int
     var nodes: Int
 
-    /// The bytes of the largest file that is read: 768 MB more than may be written, for files of programs with other
-    /// limits, or none.
+    /// The bytes of the largest file that is read and written. Binary takes at most twice the bytes in memory; 768 MB
+    /// more are for XML and JSON, and for files of programs with other limits, or none.
     var readableFile: Int {
-        let (sum, overflow) = bytes.addingReportingOverflow(768 << 20)
+        let (sum, overflow) = bytes.addingReportingOverflow(max(bytes, 768 << 20))
         return overflow ? .max : sum
     }
 
@@ -24,7 +24,7 @@ struct StoreLimits: Sendable, Hashable {
     }
 
     /// Whether a store that has `size` may grow by `growth`: a change that adds nothing is always admitted.
-    func admit(_ growth: FileSize, to size: FileSize) -> Bool {
+    func admit(_ growth: PropertyListSize, to size: PropertyListSize) -> Bool {
         (growth.bytes <= 0 || size.bytes &+ growth.bytes <= bytes)
             && (growth.nodes <= 0 || size.nodes &+ growth.nodes <= nodes)
     }
@@ -38,7 +38,7 @@ extension StoreLimits {
     }
 
     /// Checks the size of all registered defaults.
-    func checkRegistered(_ size: FileSize) throws(DefaultsError) {
+    func checkRegistered(_ size: PropertyListSize) throws(DefaultsError) {
         guard size.bytes > bytes || size.nodes > nodes else { return }
         let message =
             size.bytes > bytes
@@ -48,7 +48,7 @@ extension StoreLimits {
     }
 
     func error(
-        _ change: FileSize, to size: FileSize, at path: PropertyListPath, file: String?
+        _ change: PropertyListSize, to size: PropertyListSize, at path: PropertyListPath, file: String?
     ) -> DefaultsError {
         let sum = size + change
         let message =

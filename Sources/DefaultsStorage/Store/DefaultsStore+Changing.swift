@@ -351,7 +351,7 @@ extension DefaultsStore {
     /// are registered already are replaced.
     ///
     /// - Throws: ``DefaultsError/Code/limitExceeded`` where all registered defaults together would be larger than a
-    ///   store may be: ``Options/maximumBytes`` as a file, ``Options/maximumNodes`` values and keys.
+    ///   store may be: ``Options/maximumBytes`` in memory, ``Options/maximumNodes`` values and keys.
     public func register(_ defaults: PropertyList) throws(DefaultsError) {
         let dictionary = try Self.registrable(defaults, lower)
         let old = try domain.lock.withLock { () throws(DefaultsError) in
@@ -364,7 +364,7 @@ extension DefaultsStore {
         let new = try DefaultsError.translating { () throws(PropertyListError) in
             try layers.merged(at: [], isWhole: schema?.isVariant)?.compacted() ?? dictionary
         }
-        try state.limits.checkRegistered(new.fileSize(as: domain.sizeFormat, depth: 0))
+        try state.limits.checkRegistered(new.size)
         domain.lock.withLock {
             state.registered = new
             for key in dictionary.keys {

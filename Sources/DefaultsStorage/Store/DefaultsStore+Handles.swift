@@ -26,7 +26,7 @@ extension DefaultsStore {
     ///
     /// - Parameters:
     ///   - access: whether the handle may change the store.
-    ///   - quota: the most bytes of the store's file that the value at `root` may take after a set of this handle; nil
+    ///   - quota: the most bytes that the value at `root` may take in memory after a set of this handle; nil
     ///     for no bound but the store's own. All of the value's bytes count, those of other handles too, and so do
     ///     those of a lower layer's value that a set copies. Counted at each set, in a transaction too; one that does
     ///     not make the value larger is always possible. Beyond it a set is ``DefaultsError/Code/limitExceeded``, with
@@ -40,7 +40,7 @@ extension DefaultsStore {
         options.timeout = state.timeout
         options.maximumBytes = state.limits.bytes
         options.maximumNodes = state.limits.nodes
-        var quotas = state.quotas.map { Quota($0) }
+        var quotas = state.quotas
         if let quota {
             switch root.steps.first {
             case nil: options.maximumBytes = min(options.maximumBytes, max(quota, 0))

@@ -89,10 +89,9 @@ extension DefaultsStore {
         public var isReadOnly = false
         /// How long a call may wait for another process or thread that has the store locked.
         public var timeout = Duration.seconds(10)
-        /// The most bytes that the store's file may have: a change that could pass them is
-        /// ``DefaultsError/Code/limitExceeded``, while one that does not make the file larger is always possible.
-        /// Counted are the bytes that the file's format takes at most, for a database those of the values. Whatever the
-        /// option says, a top-level value in SQLite has 1,000,000,000 bytes at most, and a sync of more throws, and
+        /// The most bytes that the store's values may take in memory, 16 for each value or key and those of its text or
+        /// data: a change that would pass them is ``DefaultsError/Code/limitExceeded``, while one that does not make
+        /// the store larger is always possible. Whatever the option says, a top-level value in SQLite has 1,000,000,000 bytes at most, and a sync of more throws, and
         /// writes nothing; its key has 16,384 bytes at most.
         public var maximumBytes = StoreLimits.standard.bytes
         /// The most values and keys that the store may have, counted at every depth; as ``maximumBytes``.

@@ -58,7 +58,6 @@ public final class DefaultsStore: @unchecked Sendable {
         types = options.schema?.types
         domain.lock.withLock {
             domain.handles.add(durability)
-            domain.quotas += quotas
             if schema != nil { domain.schemas.append(lower) }
             if options.synchronization == .full, !isReadOnly { domain.synchronization = .full }
         }
@@ -391,7 +390,6 @@ extension DefaultsStore {
         defer {
             let isLast = domain.lock.withLock {
                 domain.handles.remove(durability)
-                domain.quotas.removeAll { quota in state.quotas.contains { $0 === quota } }
                 if let index = domain.schemas.firstIndex(where: { $0 === lower }) { domain.schemas.remove(at: index) }
                 return domain.handles.isEmpty
             }

@@ -97,7 +97,7 @@ public enum PropertyListFile {
         if let refusal = engine.refusal { throw refusal }
         // The whole content is given: there is nothing of the old file that could be lost.
         engine.isChecking = false
-        _ = try engine.replaceFile(with: bytes, over: nil)
+        _ = try engine.replaceFile(with: bytes)
         if let debt = engine.debt { throw debt }
     }
 }

@@ -112,13 +112,8 @@ extension Domain {
         guard let change else { return }
         UnsetPaths.key.withBytes { bytes in
             let key = bytes.bindMemory(to: UInt8.self)
-            note(FileSize() - size(of: key, in: target), in: target)
-            if let value = change.value {
-                note(size(of: value, key), in: target)
-                target.set(value, for: key)
-            } else {
-                target.remove(key)
-            }
+            note(size(of: change.value, key) - size(of: key, in: target), in: target)
+            if let value = change.value { target.set(value, for: key) } else { target.remove(key) }
             inbox.noteChange(of: key)
         }
     }

@@ -18,11 +18,6 @@ struct FileObserver {
         let file: WatchedFile
         /// The inotify's number of the file; -1 while there is none.
         var number: Int32 = -1
-        /// Whether this process is replacing the file: it knows of that.
-        var isPaused = false
-
-        /// Whether the folder tells of changes: while the file is replaced, the look behind that does.
-        func wantsFolder(isPaused: Bool) -> Bool { file.isDatabase || !isPaused && number < 0 }
     }
 
     let descriptor: Int32
@@ -62,24 +57,6 @@ struct FileObserver {
         return isBehind || wasBehind || isOurs || isNew
     }
 
-    /// Observes a file no more, which this process is about to replace; says whether it may have changed before.
-    mutating func pause(_ folder: StoreFolder) -> Bool { setPaused(folder, true) }
-
-    /// Observes the file again; says whether another may have changed meanwhile.
-    mutating func resume(_ folder: StoreFolder) -> Bool { setPaused(folder, false) }
-
-    private mutating func setPaused(_ folder: StoreFolder, _ isPaused: Bool) -> Bool {
-        let mayHaveChanged = drain().isOurs || isBehind
-        for index in watches.indices where watches[index].file.folder === folder && !watches[index].file.isDatabase {
-            watches[index].isPaused = isPaused
-        }
-        let absent = watches.indices.filter { watches[$0].file.folder !== folder && watches[$0].number < 0 }
-        _ = arm()
-        let isThere = absent.contains { watches[$0].number >= 0 }
-        catchUp()
-        return isBehind || mayHaveChanged || isThere
-    }
-
     /// Takes the events that came while the files were observed anew: of numbers that were given back, too.
     private mutating func catchUp() { isBehind = drain().isOurs }
 
@@ -96,7 +73,7 @@ struct FileObserver {
         var isNew = false
         for index in watches.indices where !watches[index].file.isDatabase {
             let old = watches[index].number
-            let new = watches[index].isPaused ? -1 : add(watches[index].file, Self.fileEvents)
+            let new = add(watches[index].file, Self.fileEvents)
             watches[index].number = new
             if new != old {
                 isNew = true
@@ -109,9 +86,8 @@ struct FileObserver {
 
     private mutating func armFolders() -> Bool {
         let hasDatabase = watches.contains { $0.file.isDatabase }
-        let isPaused = watches.contains { $0.isPaused }
         var wanted: Set<Int32> = []
-        for watch in watches where watch.wantsFolder(isPaused: isPaused) {
+        for watch in watches where watch.file.isDatabase || watch.number < 0 {
             let path = "/proc/self/fd/\(watch.file.folder.descriptor.number)"
             let number = inotify_add_watch(
                 descriptor, path, hasDatabase ? Self.databaseEvents : Self.folderEvents)

@@ -43,13 +43,11 @@ final class WatchList: @unchecked Sendable {
     private var descriptors: [Int32] { [descriptor, eventDescriptor, wakeDescriptor, retryDescriptor] }
 
     private func join() {
-        for number in descriptors.dropFirst() { control(EPOLL_CTL_ADD, number, UInt32(EPOLLIN.rawValue)) }
-    }
-
-    private func control(_ operation: Int32, _ number: Int32, _ events: UInt32) {
-        var event = epoll_event()
-        event.events = events
-        epoll_ctl(descriptor, operation, number, &event)
+        for number in descriptors.dropFirst() {
+            var event = epoll_event()
+            event.events = UInt32(EPOLLIN.rawValue)
+            epoll_ctl(descriptor, EPOLL_CTL_ADD, number, &event)
+        }
     }
 
     var identity: ObjectIdentifier { ObjectIdentifier(self) }
@@ -96,36 +94,6 @@ final class WatchList: @unchecked Sendable {
             var number: UInt64 = 0
             if !mustLook { _ = read(eventDescriptor, &number, 8) }
         }
-    }
-
-    /// Notices nothing of this process's own change of a file, until ``resume(_:isCurrent:)``.
-    func pause(_ folder: StoreFolder) {
-        Self.lock.withLock {
-            guard process == getpid(), unseen({ observer?.pause(folder) }) == true else { return }
-            wakeToLook()
-        }
-    }
-
-    /// - Parameter isCurrent: whether the file is the one that this process has written.
-    func resume(_ folder: StoreFolder, isCurrent: () -> Bool) {
-        Self.lock.withLock {
-            guard process == getpid(), let isOther = unseen({ observer?.resume(folder) }) else { return }
-            if isOther || !isCurrent() { wakeToLook() }
-        }
-    }
-
-    /// Has the observer observe other files. The system tells of the files that it observes no more, on another
-    /// thread than the program waits on: that is read before the descriptor shows it.
-    private func unseen(_ change: () -> Bool?) -> Bool? {
-        control(EPOLL_CTL_MOD, wakeDescriptor, 0)
-        defer { control(EPOLL_CTL_MOD, wakeDescriptor, UInt32(EPOLLIN.rawValue)) }
-        return change()
-    }
-
-    private func wakeToLook() {
-        mustLook = true
-        var one: UInt64 = 1
-        _ = write(eventDescriptor, &one, 8)
     }
 
     /// Has the next ``takeWakeUp()`` say that a file may have changed.

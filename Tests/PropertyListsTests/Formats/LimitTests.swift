@@ -22,6 +22,19 @@ private let stackSize = 1 << 20
         }
     }
 
+    @Test("a text is given up as soon as it is too large", arguments: [PropertyListFormat.xml, .json])
+    func boundedText(_ format: PropertyListFormat) throws {
+        var list = try PropertyList(any: [Int](repeating: 1, count: 1000))
+        for _ in 0..<100 { list = try PropertyList(any: [list]) }
+        let size = try list.fileContents(as: format).count
+        #expect(try list.fileContents(as: format, size: size).count == size)
+        for most in [0, 1000, size - 1] {
+            let error = #expect(throws: PropertyListError.self) { try list.fileContents(as: format, size: most) }
+            #expect(error?.code == .limitExceeded)
+            #expect(error?.message.hasPrefix("Expected a file of at most \(most) bytes") == true)
+        }
+    }
+
     /// Each array has 4-byte references, so that object n stands at offset 8 + 5n.
     private static func nestedBinary(_ depth: Int) -> [UInt8] {
         var file = Array("bplist00".utf8)

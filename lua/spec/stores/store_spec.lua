@@ -367,7 +367,7 @@ describe("stores", function()
       store:close()
     end
     local store = assert(kv.open_file(path, { max_nodes = 3,
-      max_bytes = 600 }))
+      max_bytes = 540 }))
     local kinds = {}
     store:events(function(kind) kinds[#kinds + 1] = kind end)
     kv.pump()

@@ -10,17 +10,16 @@ internal import PropertyLists
 extension PropertyListFileEngine {
     /// Replaces the `expected` file, nil for none, by our file `name`.
     ///
-    /// - Parameter base: the document of the expected file; nil where nothing is to be merged.
     /// - Returns: the error after which the new file counts all the same; nil for none.
     /// - Throws: an error after which it does not, ``DefaultsError/Code/conflict`` where another program's file was
     ///   there.
     func install(
-        _ name: TemporaryName, _ new: FileStamp, over expected: FileStamp?, _ base: PropertyList?
+        _ name: TemporaryName, _ new: FileStamp, over expected: FileStamp?
     ) throws(DefaultsError) -> DefaultsError? {
         do throws(DefaultsError) {
             if try exchange(name, new, with: expected) {
                 guard let expected else { return nil }
-                return try settle(ExchangeNote(name: name.middle, new: new, expected: expected), base)
+                return try settle(ExchangeNote(name: name.middle, new: new, expected: expected))
             }
             if isLocked { try expect(expected) }
             try folder.rename(name.whole, to: folder.fileName)
@@ -57,7 +56,7 @@ extension PropertyListFileEngine {
 
     // MARK: - The file that came out
 
-    private func settle(_ note: ExchangeNote, _ base: PropertyList?) throws(DefaultsError) -> DefaultsError? {
+    private func settle(_ note: ExchangeNote) throws(DefaultsError) -> DefaultsError? {
         let name = temporaryName(note.name)
         let out: FileStamp?
         do throws(DefaultsError) {
@@ -71,68 +70,31 @@ extension PropertyListFileEngine {
             settled = note
             return nil
         }
-        try putBack(note, out, base)
+        try putBack(note)
         settled = note
         throw changed
     }
 
-    /// Gives the stranger that came out its name back; and one that was renamed there meanwhile, too, so that the
-    /// newest has it in the end.
-    private func putBack(
-        _ note: ExchangeNote, _ stranger: FileStamp, _ base: PropertyList?
-    ) throws(DefaultsError) {
+    /// Gives the stranger that came out its name back. A second stranger that was renamed there meanwhile is kept.
+    private func putBack(_ note: ExchangeNote) throws(DefaultsError) {
         let name = temporaryName(note.name)
-        var (placed, held) = (note.new, stranger)
-        for _ in 0..<1000 {
-            do throws(DefaultsError) {
-                guard try folder.rename(name.whole, to: folder.fileName, .exchange) else { return try keep(name) }
-            } catch {
-                guard error.errno == ENOENT else { throw error }
-                // Another program has removed the file since.
-                return try keep(name)
-            }
-            guard let out = try folder.status(of: name.whole).map({ FileStamp($0) }) else { return }
-            if out.isSameContent(as: placed) { break }
-            (placed, held) = (held, out)
+        do throws(DefaultsError) {
+            guard try folder.rename(name.whole, to: folder.fileName, .exchange) else { return try keep(name) }
+        } catch {
+            guard error.errno == ENOENT else { throw error }
+            // Another program has removed the file since.
+            return try keep(name)
         }
-        if stamp(of: name.whole)?.isSameContent(as: note.new) == true { return folder.unlink(name.whole) }
-        try mergeDisplaced(name, over: base)
+        if let out = stamp(of: name.whole), !out.isSameContent(as: note.new) { return try keep(name) }
+        folder.unlink(name.whole)
     }
 
     /// Keeps another program's file, whose name a third program has taken, under a name of its own.
     private func keep(_ name: TemporaryName) throws(DefaultsError) {
-        let kept = try renameAside(name)
-        let words: ErrorWords = "Another program's file is kept"
-        report?(.conflict(DefaultsError(.conflict, words, confidential: " as \(kept)", file: folder.path)))
-    }
-
-    private func renameAside(_ name: TemporaryName) throws(DefaultsError) -> String {
         let kept = "\(folder.fileName).unsaved-\(currentTime())-\(name.middle)"
         try folder.rename(name.whole, to: kept)
-        return kept
-    }
-
-    /// Two strangers came one after the other, and the second knew nothing of the first, which we had in hand: values
-    /// that the first changed, and the second did not, are written over the second. Whatever fails, the first keeps a
-    /// name.
-    private func mergeDisplaced(_ name: TemporaryName, over base: PropertyList?) throws(DefaultsError) {
-        guard let base, case .good(let first, _)? = try? read(name.whole),
-            case .good(let second, let found)? = try? read(folder.fileName)
-        else { return try keep(name) }
-        let kept = try renameAside(name)
-        let result = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            try PropertyList.merge(ancestor: base, ours: first.list, theirs: second.list, limits: .store).value
-        }
-        guard let result, result != second.list else { return folder.unlink(kept) }
-        // The next look has to find it: the document loaded last is still older.
-        let before = (stamp, isChecking, format, hasLayout)
-        defer { (stamp, isChecking, format, hasLayout) = before }
-        (stamp, isChecking, hasLayout) = (found, true, second.hasLayout)
-        if second.format != .openStep { format = second.format }
-        let merged = try contents(for: result, inLayoutOf: folder.fileName)
-        // Without a base: where a third comes now, it is kept beside the store, and so is the first.
-        _ = try replaceFile(with: merged, over: nil)
-        folder.unlink(kept)
+        let words: ErrorWords = "Another program's file is kept"
+        report?(.conflict(DefaultsError(.conflict, words, confidential: " as \(kept)", file: folder.path)))
     }
 
     // MARK: - The files that a killed process left
@@ -153,7 +115,7 @@ extension PropertyListFileEngine {
             return folder.unlink(name.whole)
         }
         // Other programs have seen the new file under the store's name only since the exchange.
-        if let current, current.isSameContent(as: note.new) { return try putBack(note, left, nil) }
+        if let current, current.isSameContent(as: note.new) { return try putBack(note) }
         if let current, left.modified > current.modified {
             _ = try folder.rename(name.whole, to: folder.fileName, .exchange)
         }

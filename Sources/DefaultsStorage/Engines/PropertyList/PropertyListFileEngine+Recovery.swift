@@ -5,8 +5,6 @@ internal import PropertyLists
 struct UnreadableFile {
     var error: DefaultsError
     var stamp: FileStamp
-    /// Whether the backup is as new as the document in memory.
-    var isBackedUp = false
 
     /// Whether the file's content cannot be read, and not the file itself, by a permission, a failing disk, or a folder
     /// of its name: in those cases nothing but another look tells when it can be.
@@ -24,9 +22,6 @@ extension PropertyListFileEngine {
     }
 
     /// Throws the error of a file that cannot be read, and moves nothing, unless the program asked to recover.
-    ///
-    /// The document in memory is then kept as the backup where that is older, so that no other process which recovers
-    /// brings an older document back.
     func answer(
         _ error: DefaultsError, _ damaged: FileStamp, _ base: PropertyList, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {
@@ -43,24 +38,7 @@ extension PropertyListFileEngine {
             found = UnreadableFile(error: error, stamp: damaged)
             if hasLoaded { report?(.unreadable(error)) }
         }
-        saveBackup(of: base, until: deadline)
         throw error
-    }
-
-    /// Writes the document in memory as the backup, where that is older. A failure, such as by a lock that another
-    /// process has, is no error: the next look tries again.
-    private func saveBackup(of base: PropertyList, until deadline: Deadline) {
-        guard !isReadOnly, refusal == nil, let stamp, found?.isBackedUp == false else { return }
-        let wasLocked = isLocked
-        do throws(DefaultsError) {
-            _ = try lock(until: deadline)
-            defer { if !wasLocked { unlock() } }
-            let backup = backup()
-            if !isNewer(backup), backup?.list != base { try writeBackup(base, time: stamp.modified) }
-            found?.isBackedUp = true
-        } catch {
-            // Tried again.
-        }
     }
 
     private func backup() -> GoodCopy? {
@@ -115,7 +93,7 @@ extension PropertyListFileEngine {
         do throws(DefaultsError) {
             // The backup has the comments of either copy.
             hasLayout = copy.hasLayout
-            try write(copy.list, over: nil, inLayoutOf: backupName)
+            try write(copy.list, inLayoutOf: backupName)
         } catch {
             folder.unlink(name)
             throw error

@@ -8,9 +8,7 @@ extension PropertyListFileEngine {
     /// Whatever fails before the rename, the temporary file goes and the old file stays. After it the new file counts,
     /// and `debt` has the error. A descriptor whose fsync failed is never fsynced again, since the system may have
     /// dropped the bytes that it could not write.
-    ///
-    /// - Parameter base: the document of the old file, where changes of others are to be merged with it.
-    func replaceFile(with bytes: [UInt8], over base: PropertyList?) throws(DefaultsError) -> FileStamp {
+    func replaceFile(with bytes: [UInt8]) throws(DefaultsError) -> FileStamp {
         let old = try folder.status(of: folder.fileName)
         // A rename would replace a device by a file as well.
         if let old, old.st_mode & S_IFMT != S_IFREG { throw DefaultsError.noFile(folder.path) }
@@ -18,13 +16,14 @@ extension PropertyListFileEngine {
         let written: FileStamp
         do throws(DefaultsError) {
             written = try writeTemporary(name.whole, bytes, like: old)
-            try checkUnchanged()
+            // A program that knows nothing of our lock may have written the old file while the new one was being made.
+            if isChecking { try expect(stamp) }
         } catch {
             folder.unlink(name.whole)
             throw error
         }
         keepBackup(of: old)
-        var failure = try install(name, written, over: isChecking ? stamp : old.map { FileStamp($0) }, base)
+        var failure = try install(name, written, over: isChecking ? stamp : old.map { FileStamp($0) })
         // The new file is there from now on, whatever fails.
         do throws(DefaultsError) {
             try folder.descriptor.synchronize()
@@ -37,27 +36,19 @@ extension PropertyListFileEngine {
         return stamp(of: folder.fileName).map { $0.isSameContent(as: written) ? $0 : written } ?? written
     }
 
-    /// A look before the old file goes: a program that knows nothing of our lock may have written it while the new one
-    /// was being made; and one that removed the lock file has let another process write.
-    private func checkUnchanged() throws(DefaultsError) {
-        try renewLock()
-        if isChecking || hasLostLock { try expect(stamp) }
-    }
-
     var changed: DefaultsError {
         DefaultsError(.conflict, "The file changed while it was being replaced", file: folder.path)
     }
 
-    /// - Parameter time: the file's time, in nanoseconds since 1970; nil for now.
     private func writeTemporary(
-        _ name: String, _ bytes: [UInt8], like old: stat?, time: Int64? = nil
+        _ name: String, _ bytes: [UInt8], like old: stat?
     ) throws(DefaultsError) -> FileStamp {
         guard let file = try folder.openFile(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600) else {
             throw DefaultsError.system("open", ENOENT, file: folder.path)
         }
         try file.write(bytes)
         try adopt(old, file)
-        setTime(of: file, time ?? cs_realtime_nanoseconds())
+        setTime(of: file, cs_realtime_nanoseconds())
         try file.synchronize()
         let stamp = FileStamp(try file.status())
         try file.close()
@@ -113,21 +104,6 @@ extension PropertyListFileEngine {
         let age = old.modified.subtractingReportingOverflow(FileStamp(backup).modified).partialValue
         // A backup from the future is one from before the clock was set back.
         return age < 0 || age >= 3_600_000_000_000
-    }
-
-    /// Writes a document as the backup, dated as the file that it was read from or written to. With the lock held.
-    func writeBackup(_ document: PropertyList, time: Int64) throws(DefaultsError) {
-        let bytes = try contents(for: document, inLayoutOf: backupName)
-        let name = "." + folder.fileName + "." + randomName() + ".tmp"
-        do throws(DefaultsError) {
-            let old = try folder.status(of: folder.fileName)
-            _ = try writeTemporary(name, bytes, like: old, time: time)
-            try folder.rename(name, to: backupName)
-            try folder.descriptor.synchronize()
-        } catch {
-            folder.unlink(name)
-            throw error
-        }
     }
 
     func keepCopy(named suffix: String) throws(DefaultsError) {

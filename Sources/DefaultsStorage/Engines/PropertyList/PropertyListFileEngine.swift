@@ -37,16 +37,13 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     private(set) var fileLock: FileLock?
     /// The exchange that is known to have ended.
     var settled: ExchangeNote?
-    /// Whether the lock was lost since it was taken, and taken again: another program had removed its file, so that
-    /// other processes could write.
-    private(set) var hasLostLock = false
     private var hasSwept = false
     var recovers = false
     var settleTime = Duration.seconds(1)
     /// The file that could not be read at the last look; nil when it could.
     var found: UnreadableFile?
     var unreadable: DefaultsError? { found?.error }
-    var isBackedUp: Bool { stamp == nil || found?.isBackedUp ?? true }
+    var isBackedUp: Bool { stamp == nil || found == nil }
     var debt: DefaultsError?
     /// Whether a file that changed since it was loaded is kept from being replaced; not while it is recovered.
     var isChecking = true
@@ -72,7 +69,6 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         if let refusal { throw refusal }
         let (lock, waited) = try FileLock.acquire(folder, until: deadline)
         fileLock = lock
-        hasLostLock = false
         do throws(DefaultsError) {
             try settleLeft()
         } catch {
@@ -86,14 +82,6 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     func unlock() {
         fileLock?.release()
         fileLock = nil
-    }
-
-    /// Takes the lock again where another program removed its file, which lets other processes have a lock as well.
-    func renewLock() throws(DefaultsError) {
-        guard try fileLock?.isNamed == false else { return }
-        hasLostLock = true
-        unlock()
-        fileLock = try FileLock.acquire(folder, until: .after(.seconds(2))).lock
     }
 
     /// Removes temporary files that a killed writer left behind: under the lock no process is writing one.
@@ -126,21 +114,14 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         let document = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
             try delta.applied(to: base)
         }
-        try write(document, over: base)
+        try write(document)
         return .document(document)
     }
 
-    /// - Parameters:
-    ///   - base: the document of the file, where changes of others are to be merged with it.
-    ///   - name: the file whose comments and order of keys are kept; nil for the one that is replaced.
-    func write(
-        _ document: PropertyList, over base: PropertyList?, inLayoutOf name: String? = nil
-    ) throws(DefaultsError) {
+    /// - Parameter name: the file whose comments and order of keys are kept; nil for the one that is replaced.
+    func write(_ document: PropertyList, inLayoutOf name: String? = nil) throws(DefaultsError) {
         let bytes = try contents(for: document, inLayoutOf: name ?? folder.fileName)
-        // Such a file could not be read again. It comes about where others made a store grow that was too large
-        // already.
-        guard bytes.count <= limits.readableFile else { throw limits.tooLarge(bytes.count, file: folder.path) }
-        stamp = try replaceFile(with: bytes, over: base)
+        stamp = try replaceFile(with: bytes)
         olderBackup = backupStamp()
         stampIsRecent = false
         hasLoaded = true
@@ -149,13 +130,15 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
 
     /// The bytes of a file that holds the document, in the layout of the file `name`.
     ///
-    /// Without that where it cannot be parsed, and where comments make the file larger than any that is read: no change
-    /// is refused for them.
+    /// Without the layout where the file `name` cannot be parsed, and where its comments make the new file larger than
+    /// any that is read: no change is refused for comments.
+    ///
+    /// - Throws: ``DefaultsError/Code/limitExceeded`` for a document that could not be read again.
     func contents(for document: PropertyList, inLayoutOf name: String) throws(DefaultsError) -> [UInt8] {
         let (format, limits) = (format, limits)
         let old = format == .xml && hasLayout ? try layout(name) : nil
         return try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
-            guard let old else { return try document.fileContents(as: format) }
+            guard let old else { return try document.fileContents(as: format, size: limits.readableFile) }
             return try document.serialized(inLayoutOf: old, limits: limits.reading, size: limits.readableFile)
         }
     }

@@ -168,9 +168,15 @@ extension SQLiteEngine {
                 throw DefaultsError(.migration, "The database was made by a newer version", file: file)
             }
             let names = version < 2 ? "'defaults'" : "'defaults', 'commits', 'changes'"
-            let found = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name IN (\(names))")
+            let found = try connection.integer(
+                "SELECT count(*) FROM sqlite_master WHERE type='table' AND name IN (\(names))")
             if application == Self.applicationID, found < (version < 2 ? 1 : 3) {
                 throw DefaultsError(.corrupt, "The database has lost a table", file: file)
+            }
+            // They would run with each of our statements.
+            if try connection.integer("SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')") > 0 {
+                throw DefaultsError(
+                    .invalidValue, "The database has a view or a trigger, which no store has", file: file)
             }
             return tables == 0 ? 0 : version
         }

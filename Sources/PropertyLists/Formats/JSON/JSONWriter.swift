@@ -12,8 +12,10 @@ struct JSONWriter: TextFormatWriter {
     static func write(_ writer: inout TextWriter<Self>) throws(PropertyListError) { try writer.write() }
 
     /// Writes a line for each value, indented by two spaces, and a newline at the end.
-    static func writeLines(_ list: PropertyList, to output: inout GrowableBuffer<UInt8>) throws(PropertyListError) {
-        var writer = TextWriter<Self>(list, output)
+    static func writeLines(
+        _ list: PropertyList, to output: inout GrowableBuffer<UInt8>, size: Int
+    ) throws(PropertyListError) {
+        var writer = TextWriter<Self>(list, output, size: size)
         output = GrowableBuffer()
         writer.format.depth = 0
         try writer.write()
@@ -24,7 +26,7 @@ struct JSONWriter: TextFormatWriter {
 
 extension TextWriter<JSONWriter> {
     fileprivate mutating func write() throws(PropertyListError) {
-        while let event = walk.next() {
+        while let event = try next() {
             switch event {
             case .value(let node):
                 beginValue()

@@ -3,27 +3,26 @@ internal import CKVCodable
 /// Writes a value as an XML file in the layout of an older one: each value that is still there keeps the text around
 /// it.
 ///
-/// - Comments, instructions and blank lines before a key, and before an element of an array, go where that goes. So
-///   does a comment at the end of a value's line. Those before the end of a container stay there.
+/// - Comments, instructions and blank lines before a key go where the key goes. So does a comment at the end of a
+///   value's line. Those before the end of a dictionary stay there.
 /// - A value that is as it was is copied as it stands in the file.
 /// - New keys are written behind those that were there, in their order, each on lines of its own.
-/// - Elements of an array are aligned as a merge aligns them (``ArrayAlignment``). In more than 16 containers their
-///   indexes decide alone.
-/// - A key that is gone, and a container that has become another kind of value, takes its comments with it. Of equal
+/// - An array that is not as it was, and in more than 16 dictionaries each array, is written without its comments.
+/// - A key that is gone, and a dictionary that has become another kind of value, takes its comments with it. Of equal
 ///   keys in the old file the last counts, with its comments.
 struct XMLLayoutWriter: ~Copyable {
-    /// A value in the new file.
+    /// An entry in the new file.
     private struct Step {
-        /// Its index among the old container's values; nil for a new value.
+        /// Its index among the old dictionary's entries; nil for a new entry.
         var old: Int?
-        /// The node of its key; nil in an array.
-        var key: Int?
+        /// The node of its key.
+        var key: Int
         var node: Int
     }
 
-    /// A container that is being written.
+    /// A dictionary that is being written.
     private struct Frame {
-        /// The item of the old container.
+        /// The item of the old dictionary.
         var item: Int
         var children: [Int]
         /// Whether a child is in the new file.
@@ -72,12 +71,11 @@ extension XMLLayoutWriter {
         let item = layout.items[index]
         let old = PropertyList(document: layout.tree, index: Int(item.node))
         let new = PropertyList(document: writer.document, index: node)
-        let isContainer = item.inside > 0 && old.kind.isContainer && old.kind == new.kind
-        if !isContainer || frames.count < Self.comparedDepth && !layout.hasDuplicates, old == new {
+        if !old.kind.isContainer || frames.count < Self.comparedDepth && !layout.hasDuplicates, old == new {
             copy(Int(item.value), Int(item.end))
-        } else if isContainer {
+        } else if item.inside > 0, old.kind == .dictionary, new.kind == .dictionary {
             copy(Int(item.value), Int(item.inside))
-            frames.append(old.kind == .array ? array(index, old, new) : dictionary(index, node))
+            frames.append(dictionary(index, node))
         } else {
             try newValue(node)
         }
@@ -98,10 +96,8 @@ extension XMLLayoutWriter {
 
     private mutating func newEntry(_ step: Step) throws(PropertyListError) {
         newLine()
-        if let key = step.key {
-            try writer.key(writer.document.nodes[key])
-            newLine()
-        }
+        try writer.key(writer.document.nodes[step.key])
+        newLine()
         try newValue(step.node)
     }
 
@@ -112,7 +108,7 @@ extension XMLLayoutWriter {
     }
 }
 
-// MARK: - Containers
+// MARK: - Dictionaries
 
 extension XMLLayoutWriter {
     private func dictionary(_ index: Int, _ node: Int) -> Frame {
@@ -137,21 +133,7 @@ extension XMLLayoutWriter {
         return Frame(item: index, children: children, isKept: slots.map { $0 != nil }, steps: kept + new)
     }
 
-    private func array(_ index: Int, _ old: PropertyList, _ new: PropertyList) -> Frame {
-        let children = layout.children(of: index)
-        let sources =
-            frames.count < Self.comparedDepth
-            ? ArrayAlignment(from: 0, to: 1, in: ElementTable(Array(old.elements), Array(new.elements), [])).source
-            : (0..<new.count).map { $0 < children.count ? $0 : nil }
-        var isKept = [Bool](repeating: false, count: children.count)
-        let steps = zip(sources, new.elements).map { source, element in
-            if let source { isKept[source] = true }
-            return Step(old: source, key: nil, node: element.index)
-        }
-        return Frame(item: index, children: children, isKept: isKept, steps: steps)
-    }
-
-    /// Writes the next value of the open container, or its end.
+    /// Writes the next entry of the open dictionary, or its end.
     private mutating func next() throws(PropertyListError) {
         let frame = frames[frames.count - 1]
         if frame.position > 0, let last = frame.steps[frame.position - 1].old {
@@ -172,7 +154,7 @@ extension XMLLayoutWriter {
         try value(frame.children[old], step.node)
     }
 
-    /// Copies the text before an old child, or before the end of the container. A comment that ends the line of a
+    /// Copies the text before an old child, or before the end of the dictionary. A comment that ends the line of a
     /// value before it which is gone gets a line of its own.
     private mutating func copyMarkup(before number: Int, in frame: Frame) {
         let container = layout.items[frame.item]

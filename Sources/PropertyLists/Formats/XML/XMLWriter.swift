@@ -39,7 +39,7 @@ extension TextWriter<XMLWriter> {
 
     /// Writes the values that are left to walk, each on a line of its own.
     mutating func lines() throws(PropertyListError) {
-        while let event = walk.next() {
+        while let event = try next() {
             switch event {
             case .value(let node):
                 try beginLine(depth: walk.depth)

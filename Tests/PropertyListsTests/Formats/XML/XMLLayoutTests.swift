@@ -104,32 +104,15 @@ import Testing
 
     static let arrays = [
         Change(
-            "on the lines of elements",
-            "<array>\n<integer>1</integer> <!-- 1 -->\n<integer>2</integer> <!-- 2 -->\n</array>", "[1, 3]",
-            "<array>\n<integer>1</integer> <!-- 1 -->\n<integer>3</integer> <!-- 2 -->\n</array>"),
+            "an array that did not change",
+            "<dict><key>a</key><array><!-- 1 --><integer>1</integer></array><key>b</key><true/></dict>",
+            #"{"a": [1], "b": false}"#,
+            "<dict><key>a</key><array><!-- 1 --><integer>1</integer></array><key>b</key><false/></dict>"),
         Change(
-            "changed in place",
-            "<array><!-- 1 --><integer>1</integer><!-- 2 --><integer>2</integer><!-- end --></array>",
-            "[1, 3]", "<array><!-- 1 --><integer>1</integer><!-- 2 --><integer>3</integer><!-- end --></array>"),
-        Change(
-            "moved", "<array><!-- 1 --><integer>1</integer><!-- 2 --><integer>2</integer></array>",
-            "[2, 1]", "<array><!-- 2 --><integer>2</integer><!-- 1 --><integer>1</integer></array>"),
-        Change(
-            "removed", "<array><!-- 1 --><integer>1</integer><!-- 2 --><integer>2</integer></array>",
-            "[2]", "<array><!-- 2 --><integer>2</integer></array>"),
-        Change(
-            "inserted", "<array>\n\t<!-- 1 -->\n\t<integer>1</integer>\n\t<!-- 2 -->\n\t<integer>2</integer>\n</array>",
-            "[1, 5, 2]",
-            "<array>\n\t<!-- 1 -->\n\t<integer>1</integer>\n\t<integer>5</integer>\n\t<!-- 2 -->\n\t<integer>2</integer>\n</array>"
-        ),
-        Change(
-            "inside an element",
-            "<array><dict><!-- a --><key>a</key><true/></dict><!-- 2 --><dict><!-- b --><key>b</key><true/></dict></array>",
-            #"[{"a": true}, {"b": 1}]"#,
-            "<array><dict><!-- a --><key>a</key><true/></dict><!-- 2 --><dict><!-- b --><key>b</key><integer>1</integer></dict></array>"
-        ),
-        Change(
-            "emptied", "<array><!-- 1 --><integer>1</integer><!-- end --></array>", "[]", "<array><!-- end --></array>"),
+            "an array that changed",
+            "<dict><!-- a --><key>a</key>\n\t<array><!-- 1 --><integer>1</integer></array> <!-- end -->\n</dict>",
+            #"{"a": [2]}"#,
+            "<dict><!-- a --><key>a</key>\n\t<array>\n\t\t<integer>2</integer>\n\t</array> <!-- end -->\n</dict>"),
     ]
 
     // proves: G26
