@@ -76,6 +76,8 @@ private final class SchemaTypes: DefaultsSchemaTypes {
         part(at: path) == nil ? nil : parts.missing(at: path, in: top)
     }
 
+    func isVariant(at path: PropertyListPath) -> Bool { parts.type.isVariant(at: path) }
+
     func filled(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList {
         part(at: path) == nil ? stored : try parts.filled(stored, at: path)
     }

@@ -20,6 +20,16 @@ extension CodableType {
         guard let value = part.field?.defaultValue else { return CodableType(part.form, in: table) }
         return CodableType(.defaulted(part.form, value), in: table)
     }
+
+    /// Whether the value at a path of stored keys is an enum with associated values: two cases are never merged.
+    package func isVariant(at path: PropertyListPath) -> Bool {
+        var form = form
+        for step in path.steps {
+            guard let part = form.part(at: step) else { return false }
+            form = part.form
+        }
+        return form.isVariant
+    }
 }
 
 /// A part of a type: a struct's field, the values of a case, the elements of an array or the values of a dictionary.
@@ -46,6 +56,15 @@ extension CodableType.Form {
         case (.variant(let variant), .key(let key)):
             return variant.values(ofCase: key).map { TypePart(form: .structure($0), owner: $0, number: -1) }
         default: return nil
+        }
+    }
+
+    fileprivate var isVariant: Bool {
+        switch self {
+        case .defaulted(let wrapped, _), .optional(let wrapped): wrapped.isVariant
+        case .reference(let reference): (try? reference.resolved())?.isVariant ?? false
+        case .variant: true
+        default: false
         }
     }
 

@@ -81,6 +81,8 @@ package protocol DefaultsSchemaTypes: AnyObject, Sendable {
     ) throws -> (list: PropertyList, dropped: Int)?
     /// The default at a path into `top`, the value of the path's first key, where nothing is stored.
     func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList?
+    /// Whether the value at a path is an enum with associated values. Runs no code of the program.
+    func isVariant(at path: PropertyListPath) -> Bool
     /// The stored value with the defaults of its missing parts.
     func filled(_ stored: PropertyList, at path: PropertyListPath) throws -> PropertyList
 }

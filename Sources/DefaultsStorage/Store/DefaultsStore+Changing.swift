@@ -91,7 +91,8 @@ extension DefaultsStore {
         let theirs = try ancestor == nil ? own(path) : stored(at: path)
         try checkElement(ancestor, at: path, is: theirs)
         let merged = try DefaultsError.translating(below: path) { () throws(PropertyListError) in
-            try PropertyList.merge(ancestor: ancestor, ours: ours, theirs: theirs, limits: .store)
+            try PropertyList.merge(
+                ancestor: ancestor, ours: ours, theirs: theirs, rules: mergeRules(at: path), limits: .store)
         }
         if merged.value != theirs {
             if let value = merged.value { try setStored(value, at: path) } else { try remove(at: path) }
@@ -101,6 +102,11 @@ extension DefaultsStore {
             conflict.path = path.appending(conflict.path)
             return conflict
         }
+    }
+
+    /// The rules of a merge of values at `path`: the schema says which are enums.
+    package func mergeRules(at path: PropertyListPath, oursWins: Bool = false) -> MergeRules {
+        MergeRules(oursWins: oursWins, isVariant: types.map { types in { types.isVariant(at: path.appending($0)) } })
     }
 
     /// - Throws: ``DefaultsError/Code/conflict`` if another element than the program had stands at an index.
