@@ -65,6 +65,7 @@ extension DefaultsStore {
 
     /// Reports the conflicts of a merge in which another program's change was kept: an event, and the next sync's error.
     package func report(_ conflicts: [MergeConflict]) {
+        guard !conflicts.isEmpty else { return }
         domain.lock.withLock { domain.report(conflicts) }
     }
 
@@ -206,6 +207,16 @@ extension DefaultsStore {
         _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
             try setWhole(merged ?? value, key)
         }
+    }
+
+    /// Sets the value of a top-level key if the application's domain has the very value that the program had: then
+    /// there is nothing to merge.
+    package func setStored(
+        _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, ifUnchangedFrom old: PropertyList
+    ) throws(DefaultsError) -> Bool {
+        guard let present = try domain.value(key, state, []), present.isIdentical(to: old) else { return false }
+        try setStored(value, forUTF8Key: key)
+        return true
     }
 
     private func setWhole(
