@@ -75,7 +75,7 @@ private final class SchemaTypes: DefaultsSchemaTypes {
 
     var hasVariants: Bool { parts.facts.hasVariants }
 
-    func isVariant(at path: PropertyListPath) -> Bool { part(at: path)?.type.isVariant ?? false }
+    func isVariant(at path: PropertyListPath) -> Bool { parts.type.isVariant(at: path) }
 
     func isStructure(at path: PropertyListPath) -> Bool { part(at: path)?.type.isStructure ?? false }
 

@@ -209,9 +209,10 @@ extension KeyValueEncoder {
         let record = KeyRecord()
         var decoder = KeyValueDecoder()
         decoder.userInfo = userInfo
+        if case .convertToSnakeCase = keyEncodingStrategy { decoder.keyDecodingStrategy = .convertFromSnakeCase }
         let known = try? decoder.decode(Value.self, from: stored, recording: record)
-        // With converted keys the names that were asked for are not those of the file.
-        let areKeysTheirs = if case .useDefaultKeys = keyEncodingStrategy { true } else { false }
+        // No decoder knows the other way of a program's own conversion.
+        let areKeysTheirs = if case .custom = keyEncodingStrategy { false } else { true }
         let form = try areKeysTheirs ? known.flatMap { try tree($0, at: nil) } : nil
         return try stored.knownParts(
             form: form, record: areKeysTheirs ? record : nil, given: form == nil ? try keysKnown(of: value) : nil)

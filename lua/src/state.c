@@ -114,10 +114,10 @@ void kvl_keep(lua_State *L, kvl_state *state, void *object,
   lua_rawseti(L, LUA_REGISTRYINDEX, state->box_ref);
 }
 
-void kvl_drop(lua_State *L, kvl_state *state, int index) {
+void *kvl_take(lua_State *L, kvl_state *state, int index) {
   index = lua_absindex(L, index);
   kvl_owned *owned = *(kvl_owned **)lua_touserdata(L, index);
-  owned->free_object(owned->object);
+  void *object = owned->object;
   owned->free_object = NULL;
   state->boxed--;
   if (owned == state->ready) {
@@ -125,6 +125,13 @@ void kvl_drop(lua_State *L, kvl_state *state, int index) {
     lua_rawseti(L, LUA_REGISTRYINDEX, state->box_ref);
   }
   lua_remove(L, index);
+  return object;
+}
+
+void kvl_drop(lua_State *L, kvl_state *state, int index) {
+  const kvl_owned *owned = *(kvl_owned **)lua_touserdata(L, index);
+  kvl_free free_object = owned->free_object;
+  free_object(kvl_take(L, state, index));
 }
 
 void kvl_free_tree(void *tree) { kv_tree_free((kv_tree *)tree); }

@@ -77,6 +77,7 @@ typedef struct kvl_state {
   size_t noted_nodes; /* in these */
   size_t noted_bytes;
   struct kvl_source *sources; /* of the watches (watch_queue.h) */
+  struct kvl_givens *givens;  /* what get gave (given.c) */
   size_t told_nodes;          /* of the values told in this kv.pump() */
   size_t told_bytes;
   int is_pumping;
@@ -129,6 +130,9 @@ void kvl_release(const kvl_state *state, kvl_owned **place);
  * allocation of Lua is taken after this call. */
 void kvl_keep(lua_State *L, kvl_state *state, void *object,
               kvl_free free_object);
+
+/* Removes the box at `index`, and gives its object. Raises nothing. */
+void *kvl_take(lua_State *L, kvl_state *state, int index);
 
 /* Frees the object of the box at `index`, and removes the box. Raises
  * nothing. */

@@ -119,7 +119,8 @@ extension CodableType {
         let ancestor = if let had { had } else { try knownParts(of: stored) }
         do throws(PropertyListError) {
             let merged = try PropertyList.merge(
-                ancestor: ancestor, ours: new, theirs: stored, rules: MergeRules(oursWins: true))
+                ancestor: ancestor, ours: new, theirs: stored,
+                rules: MergeRules(oursWins: true, isVariant: { isVariant(at: $0) }))
             let list = merged.value ?? new
             // Without an ancestor the new list has all that was given.
             if had == nil, plan.isPure, let form = new.notedProgramForm(plan) { list.noteProgramForm(form, plan) }

@@ -20,6 +20,16 @@ extension CodableType {
         guard let value = part.field?.defaultValue else { return CodableType(part.form, in: table) }
         return CodableType(.defaulted(part.form, value), in: table)
     }
+
+    /// Whether the value at a path of stored keys is an enum with associated values: two cases are never merged.
+    package func isVariant(at path: PropertyListPath) -> Bool {
+        var form = form
+        for step in path.steps {
+            guard let part = form.part(at: step) else { return false }
+            form = part.form
+        }
+        return form.isVariant
+    }
 }
 
 extension CodableType {

@@ -76,7 +76,7 @@ extension Domain {
                 guard ancestor != theirs else { return Delta.Change(value: ours) }
                 if UnsetPaths.isKey(key) { return try UnsetPaths.merged(ancestor, ours, theirs) }
                 let merged = try PropertyList.merge(
-                    ancestor: ancestor, ours: ours, theirs: theirs, rules: MergeRules(), limits: .store)
+                    ancestor: ancestor, ours: ours, theirs: theirs, rules: mergeRules(for: key), limits: .store)
                 let whole = try taking(ours, at: changes.replaced, of: key, in: merged.value)
                 dropped += merged.conflicts.lazy.filter { $0.kept == .theirs }.map { conflict in
                     dropping(conflict, at: location(of: key, conflict.path))
@@ -92,6 +92,17 @@ extension Domain {
             }
         }
         return dropped
+    }
+
+    /// The rules of a merge of a key's values: the schemas say which are enums. With the lock.
+    func mergeRules(for key: UnsafeBufferPointer<UInt8>) -> MergeRules {
+        let types = schemas.compactMap { $0.schema?.types }
+        guard !types.isEmpty else { return MergeRules() }
+        let root: PropertyListPath = [.key(utf8: key)]
+        return MergeRules(isVariant: { path in
+            let path = root.appending(path)
+            return types.contains { $0.isVariant(at: path) }
+        })
     }
 
     /// Notes that the value at a path was replaced: the next merge takes it whole. A transaction merges nothing. Without

@@ -78,8 +78,9 @@ extension Domain {
             let ours = try DefaultsError.translating(below: root) { () throws(PropertyListError) in try changed(seen) }
             // A set of what was seen already is meant for the latest file as well.
             if seen == latest || ours == seen { return try change(nil) }
+            let rules = lock.withLock { mergeRules(for: key) }
             let merged = try DefaultsError.translating(below: root) { () throws(PropertyListError) -> Merge in
-                try PropertyList.merge(ancestor: seen, ours: ours, theirs: latest, limits: .store)
+                try PropertyList.merge(ancestor: seen, ours: ours, theirs: latest, rules: rules, limits: .store)
             }
             if let conflict = merged.conflicts.first(where: { $0.kept == .theirs }) {
                 throw dropping(conflict, at: location(of: key, conflict.path))

@@ -82,7 +82,7 @@ package protocol DefaultsSchemaTypes: AnyObject, Sendable {
     func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList?
     /// Whether there is a path of which ``isVariant(at:)`` is true.
     var hasVariants: Bool { get }
-    /// Whether the dictionary at a path is one value, such as an enum's case with its values.
+    /// Whether the dictionary at a path is one value: an enum's case with its values. Runs no code of the program.
     func isVariant(at path: PropertyListPath) -> Bool
     /// Whether the dictionary at a path is a struct.
     func isStructure(at path: PropertyListPath) -> Bool

@@ -72,6 +72,7 @@ extension DefaultsStore {
 
     /// Reports the conflicts of a merge in which another program's change was kept: an event, and the next sync's error.
     package func report(_ conflicts: [MergeConflict]) {
+        guard !conflicts.isEmpty else { return }
         domain.lock.withLock { domain.report(conflicts) }
     }
 
@@ -98,7 +99,8 @@ extension DefaultsStore {
         let theirs = try ancestor == nil ? own(path) : stored(at: path)
         try checkElement(ancestor, at: path, is: theirs)
         let merged = try DefaultsError.translating(below: path) { () throws(PropertyListError) in
-            try PropertyList.merge(ancestor: ancestor, ours: ours, theirs: theirs, limits: .store)
+            try PropertyList.merge(
+                ancestor: ancestor, ours: ours, theirs: theirs, rules: mergeRules(at: path), limits: .store)
         }
         if ancestor == nil, let value = merged.value {
             if value != theirs { try setStored(value, at: path) }
@@ -110,6 +112,11 @@ extension DefaultsStore {
             conflict.path = path.appending(conflict.path)
             return conflict
         }
+    }
+
+    /// The rules of a merge of values at `path`: the schema says which are enums.
+    package func mergeRules(at path: PropertyListPath, oursWins: Bool = false) -> MergeRules {
+        MergeRules(oursWins: oursWins, isVariant: types.map { types in { types.isVariant(at: path.appending($0)) } })
     }
 
     /// - Throws: ``DefaultsError/Code/conflict`` if another element than the program had stands at an index.
@@ -249,6 +256,16 @@ extension DefaultsStore {
         _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
             try set(merged ?? value, key, unset)
         }
+    }
+
+    /// Sets the value of a top-level key if the application's domain has the very value that the program had: then
+    /// there is nothing to merge.
+    package func setStored(
+        _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, ifUnchangedFrom old: PropertyList
+    ) throws(DefaultsError) -> Bool {
+        guard let present = try domain.value(key, state, []), present.isIdentical(to: old) else { return false }
+        try setStored(value, forUTF8Key: key)
+        return true
     }
 
     private func set(

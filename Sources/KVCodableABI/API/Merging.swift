@@ -25,6 +25,12 @@ internal import PropertyLists
 ) -> kv_status {
     reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
+        if type == nil, let ancestor = optionalTree(ancestor), let ours = optionalTree(ours),
+            let key = try onlyKey(steps, count, in: store),
+            try store.setStored(ours, forUTF8Key: key, ifUnchangedFrom: ancestor)
+        {
+            return try give(([], 0), of: store, dropped, conflicts)
+        }
         let found = try store.merge(optionalTree(ancestor), optionalTree(ours), at: try path(steps, count), type)
         return try give(found, of: store, dropped, conflicts)
     }

@@ -9,7 +9,7 @@ typealias Storage = any PropertyListStorage & SchemaStorage
 
 /// The one key of a path into a store without a schema of types, as its UTF-8 bytes; nil for any other path. Neither a
 /// path nor a String is made of it: the row "get, from C" of `make bench` misses its target otherwise.
-private func onlyKey(
+func onlyKey(
     _ steps: UnsafePointer<kv_step>?, _ count: Int, in store: DefaultsStore
 ) throws(Failure) -> UnsafeBufferPointer<UInt8>? {
     guard store.types == nil, count == 1, let key = steps?.pointee.key, key.data != nil else { return nil }

@@ -10,31 +10,44 @@ package func sortKeys(
     guard keys.count > 1 else { return keys.count }
     return withUnsafeTemporaryAllocation(of: KeyEntry.self, capacity: keys.count) { memory in
         var entries = memory
-        let text = KeyText(bytes: bytes)
-        let shared = text.sharedLength(of: keys)
+        let text = KeyText(keys: keys, bytes: bytes)
+        let shared = text.sharedLength()
         var isSorted = true
-        for (slot, key) in keys.enumerated() {
-            let entry = KeyEntry(word: leadingWord(text[key], from: shared), key: key)
+        for slot in keys.indices {
+            let entry = KeyEntry(word: leadingWord(text[slot], from: shared), slot: slot)
             entries.initializeElement(at: slot, to: entry)
             isSorted = isSorted && (slot == 0 || text.compare(entries[slot - 1], entry) < 0)
         }
         if isSorted { return keys.count }
         // A stable sort: of equal keys the last written comes last.
         if keys.count < 64 { entries.sort { text.compare($0, $1) < 0 } } else { sortMany(entries, text) }
+        return arrange(keys, entries, bytes)
+    }
+}
+
+/// Brings the keys into the order of the entries. Of equal keys the last stays.
+private func arrange(
+    _ keys: UnsafeMutableBufferPointer<kv_node>, _ entries: UnsafeMutableBufferPointer<KeyEntry>,
+    _ bytes: UnsafeBufferPointer<UInt8>
+) -> Int {
+    withUnsafeTemporaryAllocation(of: kv_node.self, capacity: keys.count) { written in
+        _ = written.initialize(fromContentsOf: keys)
+        let text = KeyText(keys: written, bytes: bytes)
         var kept = 0
-        for slot in entries.indices {
-            if slot > 0, text.compare(entries[slot - 1], entries[slot]) == 0 { kept -= 1 }
-            keys[kept] = entries[slot].key
+        for place in entries.indices {
+            if place > 0, text.compare(entries[place - 1], entries[place]) == 0 { kept -= 1 }
+            keys[kept] = written[entries[place].slot]
             kept += 1
         }
         return kept
     }
 }
 
-/// A key, and eight of its bytes behind those that all keys share (`item-0001`, `item-0002`), as a number.
+/// The place of a key as it was written, and eight of its bytes behind those that all keys share (`item-0001`,
+/// `item-0002`), as a number.
 private struct KeyEntry {
     var word: UInt64
-    var key: kv_node
+    var slot: Int
 }
 
 /// Sorts many entries by their words, one byte after another from the lowest, without the bytes in which all words agree.
@@ -43,19 +56,22 @@ private struct KeyEntry {
 private func sortMany(_ entries: UnsafeMutableBufferPointer<KeyEntry>, _ text: KeyText) {
     let differing = entries.reduce(0) { $0 | $1.word ^ entries[0].word }
     withUnsafeTemporaryAllocation(of: KeyEntry.self, capacity: entries.count) { scratch in
-        withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { ends in
+        withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { starts in
             _ = scratch.initialize(fromContentsOf: entries)
-            for shift in stride(from: 0, to: 64, by: 8) where differing >> shift & 0xFF != 0 {
-                ends.initialize(repeating: 0)
-                for entry in entries { ends[Int(entry.word >> shift & 0xFF)] += 1 }
-                for byte in 1..<256 { ends[byte] += ends[byte - 1] }
-                for slot in entries.indices.reversed() {
-                    let byte = Int(entries[slot].word >> shift & 0xFF)
-                    ends[byte] -= 1
-                    scratch[ends[byte]] = entries[slot]
+            var (source, target) = (entries, scratch)
+            for shift in stride(from: UInt64(0), to: 64, by: 8) where differing &>> shift & 0xFF != 0 {
+                starts.initialize(repeating: 0)
+                for slot in source.indices { starts[Int(source[slot].word &>> shift & 0xFF)] += 1 }
+                var start = 0
+                for byte in starts.indices { (starts[byte], start) = (start, start + starts[byte]) }
+                for slot in source.indices {
+                    let byte = Int(source[slot].word &>> shift & 0xFF)
+                    target[starts[byte]] = source[slot]
+                    starts[byte] += 1
                 }
-                _ = entries.update(fromContentsOf: scratch)
+                swap(&source, &target)
             }
+            if source.baseAddress != entries.baseAddress { _ = entries.update(fromContentsOf: source) }
         }
     }
     var start = 0
@@ -68,25 +84,28 @@ private func sortMany(_ entries: UnsafeMutableBufferPointer<KeyEntry>, _ text: K
     }
 }
 
-/// The bytes that hold the keys' text.
+/// The keys, and the bytes that hold their text.
 private struct KeyText {
+    let keys: UnsafeMutableBufferPointer<kv_node>
     let bytes: UnsafeBufferPointer<UInt8>
 
-    subscript(key: kv_node) -> UnsafeBufferPointer<UInt8> {
-        let start = bytes.baseAddress.map { $0 + Int(truncatingIfNeeded: key.payload) }
-        return UnsafeBufferPointer(start: start, count: Int(key.count))
+    subscript(slot: Int) -> UnsafeBufferPointer<UInt8> {
+        let start = bytes.baseAddress.map { $0 + Int(truncatingIfNeeded: keys[slot].payload) }
+        return UnsafeBufferPointer(start: start, count: Int(keys[slot].count))
     }
 
     /// The order of two keys: that of their words, and of all their bytes only if the words are equal.
     func compare(_ left: KeyEntry, _ right: KeyEntry) -> Int {
-        left.word == right.word ? compareBytes(self[left.key], self[right.key]) : left.word < right.word ? -1 : 1
+        left.word == right.word ? compareBytes(self[left.slot], self[right.slot]) : left.word < right.word ? -1 : 1
     }
 
     /// The number of bytes with which all keys begin.
-    func sharedLength(of keys: UnsafeMutableBufferPointer<kv_node>) -> Int {
-        let first = self[keys[0]]
+    func sharedLength() -> Int {
+        let first = self[0]
         var shared = first.count
-        for key in keys where shared > 0 { shared = PropertyLists.sharedLength(first, self[key], upTo: shared) }
+        for slot in keys.indices where shared > 0 {
+            shared = PropertyLists.sharedLength(first, self[slot], upTo: shared)
+        }
         return shared
     }
 }

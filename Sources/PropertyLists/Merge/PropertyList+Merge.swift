@@ -96,7 +96,7 @@ struct TreeMerger: ~Copyable {
     private mutating func outcome(
         _ ancestor: PropertyList?, _ ours: PropertyList?, _ theirs: PropertyList?
     ) -> Outcome {
-        if ours == theirs || ancestor == theirs { return Self.outcome(ours) }
+        if ancestor == theirs || ours == theirs { return Self.outcome(ours) }
         if ancestor == ours { return Self.outcome(theirs) }
         guard let ours, let theirs else {
             return keep(ours == nil ? .theirs : .ours, ours, theirs)
@@ -147,13 +147,17 @@ struct TreeMerger: ~Copyable {
         let old = ancestor.flatMap { $0.kind == .dictionary ? $0 : nil }
         let looksLikeEnum = old?.count == 1 && ours.count == 1 && theirs.count == 1
         guard looksLikeEnum || rules.isVariant?(PropertyListPath(steps)) ?? false else { return nil }
-        guard let old else { return Self.haveSameKeys(ours, theirs) ? nil : .ours }
-        guard Self.haveSameKeys(old, ours) else { return .ours }
-        return Self.haveSameKeys(old, theirs) ? nil : .theirs
+        guard let old else { return Self.areSameCase(ours, theirs) ? nil : .ours }
+        // By key, a removal of ours takes the old case away, and keys beside it stay.
+        if rules.oursWins { return Self.areSameCase(old, theirs) ? nil : .ours }
+        guard Self.areSameCase(old, ours) else { return .ours }
+        return Self.areSameCase(old, theirs) ? nil : .theirs
     }
 
-    private static func haveSameKeys(_ first: PropertyList, _ second: PropertyList) -> Bool {
-        first.count == second.count && first.keys.allSatisfy { second[$0] != nil }
+    /// Whether two enums have the same case. Other keys may stand beside the case's.
+    private static func areSameCase(_ first: PropertyList, _ second: PropertyList) -> Bool {
+        let (fewer, more) = first.count <= second.count ? (first, second) : (second, first)
+        return fewer.count > 0 && fewer.keys.allSatisfy { more[$0] != nil }
     }
 
     // MARK: - Containers

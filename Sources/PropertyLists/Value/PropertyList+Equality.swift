@@ -2,8 +2,12 @@ internal import CKVCodable
 
 extension PropertyList: Equatable {
     public static func == (left: PropertyList, right: PropertyList) -> Bool {
-        if left.document === right.document && left.index == right.index { return true }
-        return equal(left.document, left.index, right.document, right.index)
+        left.isIdentical(to: right) || equal(left.document, left.index, right.document, right.index)
+    }
+
+    /// Whether both are one value in memory.
+    package func isIdentical(to other: PropertyList) -> Bool {
+        document === other.document && index == other.index
     }
 
     /// Recursion is bounded by ``PropertyListLimits/maximumDepth``.

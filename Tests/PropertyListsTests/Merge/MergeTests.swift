@@ -39,6 +39,12 @@ import Testing
         // A schema knows enums that were not there before.
         let rules = MergeRules(isVariant: { _ in true })
         #expect(try merge(nil, circle, square, rules: rules) == (circle, [": kept ours"]))
+        // A key beside the case stays, and a typed set takes only the old case away.
+        let marked: PropertyList = ["circle": ["radius": 1], "newer": 1]
+        #expect(try merge(circle, larger, marked, rules: rules) == (["circle": ["radius": 2], "newer": 1], []))
+        let typed = MergeRules(oursWins: true, isVariant: { _ in true })
+        #expect(try merge(circle, square, marked, rules: typed) == (["newer": 1, "square": ["side": 1]], []))
+        #expect(try merge([:], circle, square, rules: typed) == (circle, []))
     }
 
     @Test(

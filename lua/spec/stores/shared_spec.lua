@@ -96,6 +96,23 @@ describe("a script that pumps between get and set", function()
     assert.same({ a = 99, b = 5, token = "t" }, kv.read(path).ui)
   end)
 
+  it("knows what get gave at a long path, and after collections", function()
+    local place = { "w", ("long"):rep(100), ("longer"):rep(100) }
+    assert(kv.write(path, { w = { [place[2]] = { [place[3]] = { a = 1 } } } }))
+    local store = assert(kv.open_file(path, { durability = "manual" }))
+    local t = store:get(place)
+    for _ = 1, 100 do store:get "w" end
+    collectgarbage()
+    collectgarbage()
+    foreign(function(tree) tree.w[place[2]][place[3]].theirs = 1 end)
+    assert(store:sync())
+    t.ours = 2
+    store:set(place, t)
+    store:close()
+    assert.same({ a = 1, ours = 2, theirs = 1 },
+      kv.read(path).w[place[2]][place[3]])
+  end)
+
   it("does not put an element into another one's place", function()
     assert(kv.write(path, { list = { { id = 1 }, { id = 2 } } }))
     local store = assert(kv.open_file(path, { durability = "manual" }))

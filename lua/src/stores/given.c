@@ -1,24 +1,87 @@
 /* given.c: what get gave a script. */
 #include "given.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define GIVEN_NAME "kvcodable.given"
+#define SWEEPER_NAME "kvcodable.sweeper"
 
-static const char table_key; /* of the registry: the userdata by their tables */
+static const char table_key; /* of the registry: the values by their tables */
 
-static int given_gc(lua_State *L) {
+struct kvl_given {
+  kvl_given *next;
+  kvl_found found;
+  kv_type *type;    /* NULL for the schema's, or none */
+  uint64_t session; /* the number of its handle */
+  int is_alive;     /* its table is: only while a sweep runs */
+  size_t count;
+  kv_step steps[]; /* and the bytes of their keys behind them */
+};
+
+/* The values that are noted. The weak table refers to them by light userdata:
+ * a userdata with a finalizer for each get would take as long as the get. One
+ * userdata without a reference, the sweeper, is finalized in each cycle of the
+ * collector, and frees the values whose tables are gone. */
+struct kvl_givens {
+  kvl_given *first;
+  int has_sweeper;
+};
+
+void kvl_free_found(kvl_found *found) {
+  kv_lease_free(found->lease);
+  kv_tree_free(found->tree);
+}
+
+static void free_given(void *object) {
+  kvl_given *given = object;
+  kvl_free_found(&given->found);
+  kv_type_free(given->type);
+  free(given);
+}
+
+static void free_givens(void *object) {
+  struct kvl_givens *givens = object;
+  while (givens->first) {
+    kvl_given *given = givens->first;
+    givens->first = given->next;
+    free_given(given);
+  }
+  free(givens);
+}
+
+/* ---- Sweeping */
+
+static void mark(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &table_key);
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+    ((kvl_given *)lua_touserdata(L, -1))->is_alive = 1;
+  lua_pop(L, 1);
+}
+
+/* The finalizer of the sweeper. The next note makes another one. */
+static int sweep(lua_State *L) {
   kvl_state *state = lua_touserdata(L, lua_upvalueindex(1));
-  kvl_given *given = lua_touserdata(L, 1);
-  kvl_release(state, &given->tree);
-  kvl_release(state, &given->type);
+  if (state->is_over) return 0;
+  state->givens->has_sweeper = 0;
+  mark(L);
+  for (kvl_given **link = &state->givens->first; *link;) {
+    kvl_given *given = *link;
+    if (given->is_alive) {
+      given->is_alive = 0;
+      link = &given->next;
+    } else {
+      *link = given->next;
+      free_given(given);
+    }
+  }
   return 0;
 }
 
 void kvl_open_given(lua_State *L) {
-  luaL_newmetatable(L, GIVEN_NAME);
+  kvl_state *state = lua_touserdata(L, lua_upvalueindex(1));
+  luaL_newmetatable(L, SWEEPER_NAME);
   lua_pushvalue(L, lua_upvalueindex(1)); /* the state */
-  lua_pushcclosure(L, given_gc, 1);
+  lua_pushcclosure(L, sweep, 1);
   lua_setfield(L, -2, "__gc");
   lua_pop(L, 1);
   lua_newtable(L);
@@ -27,54 +90,89 @@ void kvl_open_given(lua_State *L) {
   lua_setfield(L, -2, "__mode");
   lua_setmetatable(L, -2);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &table_key);
+  kvl_owned *owned = kvl_own(L, state);
+  state->givens = calloc(1, sizeof *state->givens);
+  if (!state->givens) luaL_error(L, "not enough memory");
+  owned->object = state->givens;
+  owned->free_object = free_givens;
 }
 
-/* The bytes of a path, each step with its length or its index in front; only
- * counts them without a target. */
-static size_t encode(const kvl_path *path, char *target) {
+/* ---- Places */
+
+static size_t key_bytes(const kvl_path *path) {
   size_t length = 0;
-  for (size_t i = 0; i < path->count; i++) {
-    const kv_step *step = &path->steps[i];
-    const int64_t head[2] = {step->key.data ? (int64_t)step->key.length : -1,
-                             step->key.data ? 0 : step->index};
-    if (target) memcpy(target + length, head, sizeof head);
-    length += sizeof head;
-    if (!step->key.data) continue;
-    if (target) memcpy(target + length, step->key.data, step->key.length);
-    length += step->key.length;
-  }
+  for (size_t i = 0; i < path->count; i++)
+    if (path->steps[i].key.data) length += path->steps[i].key.length;
   return length;
 }
 
-static void free_type(void *type) { kv_type_free((kv_type *)type); }
-
-kvl_given *kvl_push_given(lua_State *L, kvl_state *state,
-                          const kvl_handle *session, const kvl_path *path,
-                          const kv_type *type) {
-  size_t length = encode(path, NULL);
-  kvl_given *given = lua_newuserdatauv(L, sizeof *given + length, 0);
-  given->tree = given->type = NULL;
-  given->session = session->number;
-  given->length = length;
-  encode(path, given->path);
-  luaL_setmetatable(L, GIVEN_NAME);
-  given->tree = kvl_own(L, state);
-  if (!type) return given;
-  given->type = kvl_own(L, state);
-  given->type->object = kv_type_copy(type);
-  given->type->free_object = free_type;
-  return given;
+static void copy_path(kvl_given *given, const kvl_path *path) {
+  char *text = (char *)(given->steps + path->count);
+  given->count = path->count;
+  for (size_t i = 0; i < path->count; i++) {
+    kv_step *step = &given->steps[i];
+    *step = path->steps[i];
+    if (!step->key.data) continue;
+    memcpy(text, step->key.data, step->key.length);
+    step->key.data = text;
+    text += step->key.length;
+  }
 }
 
-void kvl_note_given(lua_State *L) {
-  if (lua_istable(L, -1)) {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &table_key);
-    lua_pushvalue(L, -2);
-    lua_pushvalue(L, -4);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
+static int is_same_step(const kv_step *left, const kv_step *right) {
+  if (!left->key.data || !right->key.data)
+    return !left->key.data && !right->key.data && left->index == right->index;
+  return left->key.length == right->key.length &&
+         memcmp(left->key.data, right->key.data, left->key.length) == 0;
+}
+
+static int is_at(const kvl_given *given, const kvl_path *path) {
+  if (given->count != path->count) return 0;
+  for (size_t i = 0; i < path->count; i++)
+    if (!is_same_step(&given->steps[i], &path->steps[i])) return 0;
+  return 1;
+}
+
+/* ---- Values */
+
+void kvl_keep_given(lua_State *L, kvl_state *state, const kvl_handle *session,
+                    const kvl_path *path, const kv_type *type,
+                    kvl_found *found) {
+  kvl_given *given = malloc(sizeof *given + path->count * sizeof *given->steps +
+                            key_bytes(path));
+  if (!given) {
+    kvl_free_found(found);
+    luaL_error(L, "not enough memory");
+    return;
   }
-  lua_remove(L, -2);
+  given->found = *found;
+  given->type = type ? kv_type_copy(type) : NULL;
+  given->session = session->number;
+  given->is_alive = 0;
+  copy_path(given, path);
+  kvl_keep(L, state, given, free_given);
+}
+
+void kvl_note_given(lua_State *L, kvl_state *state) {
+  if (!lua_istable(L, -1)) {
+    kvl_drop(L, state, -2);
+    return;
+  }
+  if (!state->givens->has_sweeper) {
+    lua_newuserdatauv(L, 1, 0);
+    luaL_setmetatable(L, SWEEPER_NAME);
+    lua_pop(L, 1);
+    state->givens->has_sweeper = 1;
+  }
+  kvl_given *given = kvl_take(L, state, -2);
+  given->next = state->givens->first;
+  state->givens->first = given;
+  /* Runs no finalizer, so that no sweep comes before the table has the value. */
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &table_key);
+  lua_pushvalue(L, -2);
+  lua_pushlightuserdata(L, given);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
 }
 
 kvl_given *kvl_given_at(lua_State *L, int index, const kvl_handle *session,
@@ -86,20 +184,18 @@ kvl_given *kvl_given_at(lua_State *L, int index, const kvl_handle *session,
   lua_rawget(L, -2);
   kvl_given *given = lua_touserdata(L, -1);
   lua_pop(L, 2);
-  if (!given || !given->tree || !given->tree->object) return NULL;
-  if (given->session != session->number) return NULL;
-  const kv_type *had = given->type ? given->type->object : NULL;
-  if (had != type && !kv_type_equal(had, type)) return NULL;
-  char bytes[256];
-  size_t length = encode(path, NULL);
-  if (length != given->length || length > sizeof bytes) return NULL;
-  encode(path, bytes);
-  return memcmp(bytes, given->path, length) == 0 ? given : NULL;
+  if (!given || given->session != session->number) return NULL;
+  if (given->type != type && !kv_type_equal(given->type, type)) return NULL;
+  return is_at(given, path) && kvl_given_tree(given) ? given : NULL;
+}
+
+const kv_tree *kvl_given_tree(kvl_given *given) {
+  kvl_found *found = &given->found;
+  if (!found->tree) found->tree = kv_lease_tree(found->lease, &found->view);
+  return found->tree;
 }
 
 void kvl_set_given(kvl_given *given, kv_tree *tree) {
-  kvl_owned *owned = given->tree;
-  if (owned->free_object) owned->free_object(owned->object);
-  owned->object = tree;
-  owned->free_object = tree ? kvl_free_tree : NULL;
+  kvl_free_found(&given->found);
+  given->found = (kvl_found){.tree = tree};
 }

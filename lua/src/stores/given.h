@@ -7,40 +7,43 @@
 
 #include "../handle.h"
 
-/* The value that a get gave: its place, and its tree and type, which the
- * userdata owns. */
-typedef struct kvl_given {
-  kvl_owned *tree;
-  kvl_owned *type;  /* NULL for the schema's, or none */
-  uint64_t session; /* its number: a transaction merges nothing, and what it
-                       gave ends with it */
-  size_t length;
-  char path[]; /* the steps as bytes */
-} kvl_given;
+/* The value that a get gave, with its place and its type. */
+typedef struct kvl_given kvl_given;
 
-/* Makes the class of these userdata, and the weak table of them, in a function
- * whose upvalue 1 is the state. */
+/* A value of the library, and what keeps it alive: a lease or a tree. */
+typedef struct kvl_found {
+  kv_view view;
+  kv_lease *lease;
+  kv_tree *tree;
+} kvl_found;
+
+/* Frees the lease and the tree. */
+void kvl_free_found(kvl_found *found);
+
+/* Makes the weak table of given values, in a function whose upvalue 1 is the
+ * state. */
 void kvl_open_given(lua_State *L);
 
-/* Pushes a userdata for what a get at the path will give. Raises. */
-kvl_given *kvl_push_given(lua_State *L, kvl_state *state,
-                          const kvl_handle *session, const kvl_path *path,
-                          const kv_type *type);
+/* Pushes a box (kvl_keep) with the value that a get at the path found. Takes
+ * the value, also when it raises for lack of memory. */
+void kvl_keep_given(lua_State *L, kvl_state *state, const kvl_handle *session,
+                    const kvl_path *path, const kv_type *type,
+                    kvl_found *found);
 
-/* Notes that the table on top is what the userdata below it says, and removes
- * that userdata. Another value than a table is not noted. */
-void kvl_note_given(lua_State *L);
+/* Notes that a get gave the table on top for the value in the box below it, and
+ * removes the box. Another value than a table is not noted. */
+void kvl_note_given(lua_State *L, kvl_state *state);
 
-/* What get gave with the value at `index`, if it was at this place; else NULL.
- * Lasts as long as the value. */
+/* The value for which a get at the path gave the table at `index`, as this type;
+ * NULL for another value. A transaction's values end with it. The result lasts
+ * as long as the table. */
 kvl_given *kvl_given_at(lua_State *L, int index, const kvl_handle *session,
                         const kvl_path *path, const kv_type *type);
 
-/* Replaces the tree. Takes it. */
-void kvl_set_given(kvl_given *given, kv_tree *tree);
+/* The value as a tree, which `given` owns. */
+const kv_tree *kvl_given_tree(kvl_given *given);
 
-static inline const kv_tree *kvl_given_tree(const kvl_given *given) {
-  return (const kv_tree *)given->tree->object;
-}
+/* Replaces the value. Takes the tree. */
+void kvl_set_given(kvl_given *given, kv_tree *tree);
 
 #endif

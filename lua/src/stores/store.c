@@ -58,50 +58,43 @@ static int is_container(const kv_view *view) {
          view->node->head == KV_NODE_DICTIONARY;
 }
 
-/* Pushes a stored value in one call, read from the document itself. Pushes what
- * kvl_note_given() takes below an array or a dictionary, and gives 1. */
-static int push_stored(lua_State *L, kvl_state *state,
-                       const kvl_handle *session, const kvl_path *path,
-                       const kv_type *type) {
+/* Finds the value at the path: a store's in one call, read from the document
+ * itself. */
+static kv_status find(const kvl_handle *session, const kvl_path *path,
+                      const kv_type *type, kvl_found *found, kv_error **error) {
+  if (session->store)
+    return kv_store_get_view(session->store, path->steps, path->count, type,
+                             &found->view, &found->lease, error);
+  kv_status status = kv_transaction_get(session->transaction, path->steps,
+                                        path->count, type, &found->tree, error);
+  if (status == KV_OK) kv_tree_view(found->tree, &found->view);
+  return status;
+}
+
+/* Pushes the value at the path, or nil. Pushes the box that kvl_note_given()
+ * takes below an array or a dictionary, and gives 1. */
+static int push_value(lua_State *L, kvl_state *state, kvl_handle *session,
+                      const kvl_path *path, const kv_type *type) {
+  if (!session->store && !session->transaction)
+    kvl_refuse_handle(L); /* a Lua call closed it */
   kv_error *error = NULL;
-  kv_lease *lease = NULL;
-  kv_view view;
-  kv_status status = kv_store_get_view(session->store, path->steps, path->count,
-                                       type, &view, &lease, &error);
+  kvl_found found = {0};
+  kv_status status = find(session, path, type, &found, &error);
   if (status < 0) kvl_raise(L, state, status, error);
   if (status == KV_ABSENT) {
     lua_pushnil(L);
     return 0;
   }
-  if (!is_container(&view)) {
-    kvl_push_view(L, state, &view, lease, free_lease);
-    return 0;
+  if (is_container(&found.view)) {
+    kvl_keep_given(L, state, session, path, type, &found);
+    kvl_push_borrowed(L, state, &found.view);
+    return 1;
   }
-  kvl_keep(L, state, lease, free_lease);
-  kvl_given *given = kvl_push_given(L, state, session, path, type);
-  kvl_set_given(given, kv_lease_tree(lease, &view));
-  kvl_drop(L, state, -2);
-  kvl_push_borrowed(L, state, &view);
-  return 1;
-}
-
-/* As push_stored(), of a store or a transaction. */
-static int push_value(lua_State *L, kvl_state *state, kvl_handle *session,
-                      const kvl_path *path, const kv_type *type) {
-  if (session->store) return push_stored(L, state, session, path, type);
-  if (!session->transaction) kvl_refuse_handle(L); /* a Lua call closed it */
-  kv_error *error = NULL;
-  kv_tree *tree = NULL;
-  kv_view view;
-  kvl_given *given = kvl_push_given(L, state, session, path, type);
-  kv_status status = get_tree(session, path, type, &tree, &error);
-  if (status < 0) kvl_raise(L, state, status, error);
-  kvl_set_given(given, tree);
-  if (kv_tree_view(tree, &view) == KV_OK)
-    kvl_push_borrowed(L, state, &view);
+  if (found.lease)
+    kvl_push_view(L, state, &found.view, found.lease, free_lease);
   else
-    lua_pushnil(L);
-  return 1;
+    kvl_push_view(L, state, &found.view, found.tree, kvl_free_tree);
+  return 0;
 }
 
 void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle) {
@@ -113,7 +106,7 @@ void kvl_push_typed(lua_State *L, kvl_state *state, const kvl_handle *handle) {
   int is_noted = push_value(L, state, handle->session, &path, type);
   if (converts) kvl_convert_decoded(L, 3, context, 2);
   if (!type && handle->converts) kvl_convert_by_schema(L, 2, 1);
-  if (is_noted) kvl_note_given(L);
+  if (is_noted) kvl_note_given(L, state);
 }
 
 /* store:get(path, type?) */
@@ -123,7 +116,8 @@ static int store_get(lua_State *L) {
   kvl_state *state = handle->state;
   if (lua_isnoneornil(L, 3) && !handle->converts) {
     kvl_path_below(L, handle, 2, &path);
-    if (push_value(L, state, handle->session, &path, NULL)) kvl_note_given(L);
+    if (push_value(L, state, handle->session, &path, NULL))
+      kvl_note_given(L, state);
     return 1;
   }
   kvl_push_typed(L, state, handle);
@@ -406,7 +400,8 @@ static int element(lua_State *L) {
   kvl_path_below(L, handle, 3, &path);
   if (!is_index || index < 1 || path.count == KVL_STEPS) return 0;
   path.steps[path.count++] = (kv_step){{NULL, 0}, index - 1};
-  push_value(L, handle->state, handle->session, &path, NULL);
+  if (push_value(L, handle->state, handle->session, &path, NULL))
+    kvl_drop(L, handle->state, -2);
   if (handle->converts) kvl_decode_by_schema(L, 1, &path);
   return 1;
 }
