@@ -65,7 +65,8 @@ extension PropertyListStorage {
     func encode<Value: Codable>(
         _ value: Value, at path: PropertyListPath, from ancestor: Value?, encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws -> Int {
-        guard let new = try encoder.tree(value, at: path) else {
+        let form = try encoder.form(of: value, at: path)
+        guard let new = form.list else {
             _ = try remove(at: path)
             return 0
         }
@@ -73,16 +74,18 @@ extension PropertyListStorage {
             try setStored(new, at: path)
             return 0
         }
-        let had = try ancestor.flatMap { try encoder.tree($0, at: path) }
-        let merged = try PropertyList.merge(
-            ancestor: try had ?? encoder.knownParts(of: stored, given: value), ours: new, theirs: stored,
-            rules: MergeRules(oursWins: true))
-        guard merged.value == stored else {
-            try setStored(merged.value ?? new, at: path)
-            return merged.dropped
+        let had = try ancestor.flatMap { try encoder.form(of: $0, at: path).list }
+        var known = KnownParts<Value>(of: stored, given: new, form.keysLeftOut, encoder)
+        if had != nil || !known.isStoredAlready() {
+            let merged = try PropertyList.merge(
+                ancestor: try had ?? known.list(), ours: new, theirs: stored, rules: MergeRules(oursWins: true))
+            if merged.value != stored {
+                try setStored(merged.value ?? new, at: path)
+                return merged.dropped
+            }
         }
         // Nothing differs from what the program had, or from what memory has: then the file may have changed.
-        guard had == nil, let store = self as? DefaultsStore, store.loadsChanges() else { return merged.dropped }
+        guard had == nil, let store = self as? DefaultsStore, store.loadsChanges() else { return 0 }
         return try encode(value, at: path, from: nil, encoder: encoder)
     }
 
@@ -132,7 +135,7 @@ extension DefaultsStore {
     public func register<Value: Encodable>(
         _ defaults: Value, encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws {
-        try register(try encoder.tree(defaults, at: nil) ?? .emptyDictionary)
+        try register(try encoder.form(of: defaults, at: nil).list ?? .emptyDictionary)
     }
 
     /// Watches the value at a path as a Swift type: ``pump()`` calls `handler` with the new value, nil where there is
@@ -187,21 +190,50 @@ extension KeyValueDecoder {
 }
 
 extension KeyValueEncoder {
-    fileprivate func tree<Value: Encodable>(_ value: Value, at path: PropertyListPath?) throws -> PropertyList? {
-        if let optional = value as? any OptionalValue, optional.wrapped == nil { return nil }
-        return try encodeToPropertyList(value, at: path, sortsUnordered: true)
+    fileprivate func form<Value: Encodable>(of value: Value, at path: PropertyListPath?) throws -> StoredForm {
+        if let optional = value as? any OptionalValue, optional.wrapped == nil { return StoredForm() }
+        return try storedForm(of: value, at: path)
+    }
+}
+
+/// What a Swift type knows of a stored value, which is decoded when that is asked for first.
+private struct KnownParts<Value: Codable> {
+    private let stored: PropertyList
+    private let given: PropertyList
+    private let encoder: KeyValueEncoder
+    /// The keys that encoding left out, and those that decoding asked for.
+    private let record = KeyRecord()
+    private lazy var decoded = decode()
+
+    /// - Parameters:
+    ///   - given: the new value.
+    ///   - keysLeftOut: the paths of the keys that its encoding left out.
+    init(of stored: PropertyList, given: PropertyList, _ keysLeftOut: [PropertyListPath], _ encoder: KeyValueEncoder) {
+        (self.stored, self.given, self.encoder) = (stored, given, encoder)
+        for path in keysLeftOut { record.note(path) }
     }
 
-    /// What the type of `value` knows of the stored value.
-    fileprivate func knownParts<Value: Codable>(of stored: PropertyList, given value: Value) throws -> PropertyList {
-        let record = KeyRecord()
+    private func decode() -> Value? {
+        // With converted keys the names that would be asked for are not those of the file.
+        guard case .useDefaultKeys = encoder.keyEncodingStrategy else { return nil }
         var decoder = KeyValueDecoder()
-        decoder.userInfo = userInfo
-        let known = try? decoder.decode(Value.self, from: stored, recording: record)
-        // With converted keys the names that were asked for are not those of the file.
-        let areKeysTheirs = if case .useDefaultKeys = keyEncodingStrategy { true } else { false }
-        let form = try areKeysTheirs ? known.flatMap { try tree($0, at: nil) } : nil
-        return try stored.knownParts(
-            form: form, record: areKeysTheirs ? record : nil, given: form == nil ? try keysKnown(of: value) : nil)
+        decoder.userInfo = encoder.userInfo
+        return try? decoder.decode(Value.self, from: stored, recording: record)
+    }
+
+    /// Whether the stored value is the new one with keys beside it that the type does not know.
+    ///
+    /// For "encode of a struct of 27 fields over itself": nothing is encoded again and merged.
+    mutating func isStoredAlready() -> Bool {
+        given.isEqual(to: stored) { path in
+            _ = decoded
+            return !record.asks(for: path)
+        }
+    }
+
+    /// The stored value without the keys that the type does not know.
+    mutating func list() throws -> PropertyList {
+        let form = try decoded.flatMap { try encoder.form(of: $0, at: nil).list }
+        return try stored.knownParts(form: form, record: record, given: given)
     }
 }

@@ -138,7 +138,7 @@ extension DecodingNode {
 extension DecodingNode {
     /// The name, noted as asked for.
     final func noted(_ name: String) -> String {
-        record?.asked.insert(.key(name))
+        record?.note(.key(name))
         return name
     }
 
