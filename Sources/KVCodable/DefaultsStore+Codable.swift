@@ -28,6 +28,43 @@ extension PropertyListStorage {
         try filled(at: path).map { try decoder.decode(stored: type, from: $0, at: path) }
     }
 
+    /// The value of a key, in which a key that is missing has the value at the same place in `defaults`, at every depth;
+    /// the defaults where the key is absent. Nothing is stored.
+    ///
+    /// Structs are filled, and a Swift `Dictionary` has the entries of both; an array, and an enum with associated
+    /// values, is the stored one alone.
+    ///
+    /// ```swift
+    /// struct Window: Codable { var width = 640, title = "Main" }
+    /// try store.set(["width": 800], at: ["window"])
+    /// let window = try store.decode(Window.self, forKey: "window", defaults: Window())
+    /// print(window.width, window.title)  // 800 Main
+    /// ```
+    ///
+    /// - Parameter encoder: encodes the defaults: its strategies have to be those that the value was stored with.
+    /// - Throws: as ``decode(_:forKey:decoder:)``, and the `EncodingError` of defaults that cannot be encoded.
+    public func decode<Value: Codable>(
+        _ type: Value.Type = Value.self, forKey key: String, defaults: Value,
+        decoder: KeyValueDecoder = KeyValueDecoder(), encoder: KeyValueEncoder = KeyValueEncoder()
+    ) throws -> Value {
+        try decode(type, at: [.key(key)], defaults: defaults, decoder: decoder, encoder: encoder)
+    }
+
+    /// The value at a path over defaults; as ``decode(_:forKey:defaults:decoder:encoder:)``.
+    public func decode<Value: Codable>(
+        _ type: Value.Type = Value.self, at path: PropertyListPath, defaults: Value,
+        decoder: KeyValueDecoder = KeyValueDecoder(), encoder: KeyValueEncoder = KeyValueEncoder()
+    ) throws -> Value {
+        let unset = try unsetPaths(below: path)
+        guard let stored = try filled(at: path) ?? (unset.isEmpty ? nil : .emptyDictionary) else { return defaults }
+        var filling = stored.kind == .dictionary ? try encoder.form(of: defaults, at: path).list : nil
+        for path in unset { filling = try filling?.removing(at: path) ?? filling }
+        return try decoder.decode(stored: type, from: stored, at: path, filledBy: filling)
+    }
+
+    /// The paths that the user's store lists as unset, seen from `path`: no default shows through there.
+    package func unsetPaths(below path: PropertyListPath) throws(DefaultsError) -> [PropertyListPath] { [] }
+
     /// Whether there is a value under the key, in any layer.
     public func contains(_ key: String) throws -> Bool { try contains(at: [.key(key)]) }
 
@@ -70,7 +107,10 @@ extension PropertyListStorage {
             _ = try remove(at: path)
             return 0
         }
-        guard let stored = try stored(at: path), stored.kind.isContainer, !stored.isKeyedArchive else {
+        var present = try stored(at: path)
+        // What the program had is its defaults then, and what differs from them is stored.
+        if present == nil, ancestor != nil, new.kind == .dictionary { present = .emptyDictionary }
+        guard let stored = present, stored.kind.isContainer, !stored.isKeyedArchive else {
             try setStored(new, at: path)
             return 0
         }
@@ -180,12 +220,13 @@ extension DefaultsStore {
 extension KeyValueDecoder {
     /// A stored value. An older program may have archived it, which is an error for a type other than Data.
     fileprivate func decode<Value: Decodable>(
-        stored type: Value.Type, from list: PropertyList, at path: PropertyListPath
+        stored type: Value.Type, from list: PropertyList, at path: PropertyListPath,
+        filledBy defaults: PropertyList? = nil
     ) throws -> Value {
         if list.isKeyedArchive, type != Data.self {
             throw DecodingError.mismatch(type, .keyedArchive(insteadOf: "\(type)"), at: path)
         }
-        return try decode(type, from: list, at: path)
+        return try decode(type, from: list, at: path, filledBy: defaults)
     }
 }
 
