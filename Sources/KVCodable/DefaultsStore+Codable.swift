@@ -28,6 +28,43 @@ extension PropertyListStorage {
         try filled(at: path).map { try decoder.decode(stored: type, from: $0, at: path) }
     }
 
+    /// The value of a key, in which a key that is missing has the value at the same place in `defaults`, at every depth;
+    /// the defaults where the key is absent. Nothing is stored.
+    ///
+    /// Structs are filled, and a Swift `Dictionary` has the entries of both; an array, and an enum with associated
+    /// values, is the stored one alone.
+    ///
+    /// ```swift
+    /// struct Window: Codable { var width = 640, title = "Main" }
+    /// try store.set(["width": 800], at: ["window"])
+    /// let window = try store.decode(Window.self, forKey: "window", defaults: Window())
+    /// print(window.width, window.title)  // 800 Main
+    /// ```
+    ///
+    /// - Parameter encoder: encodes the defaults: its strategies have to be those that the value was stored with.
+    /// - Throws: as ``decode(_:forKey:decoder:)``, and the `EncodingError` of defaults that cannot be encoded.
+    public func decode<Value: Codable>(
+        _ type: Value.Type = Value.self, forKey key: String, defaults: Value,
+        decoder: KeyValueDecoder = KeyValueDecoder(), encoder: KeyValueEncoder = KeyValueEncoder()
+    ) throws -> Value {
+        try decode(type, at: [.key(key)], defaults: defaults, decoder: decoder, encoder: encoder)
+    }
+
+    /// The value at a path over defaults; as ``decode(_:forKey:defaults:decoder:encoder:)``.
+    public func decode<Value: Codable>(
+        _ type: Value.Type = Value.self, at path: PropertyListPath, defaults: Value,
+        decoder: KeyValueDecoder = KeyValueDecoder(), encoder: KeyValueEncoder = KeyValueEncoder()
+    ) throws -> Value {
+        let unset = try unsetPaths(below: path)
+        guard let stored = try filled(at: path) ?? (unset.isEmpty ? nil : .emptyDictionary) else { return defaults }
+        var filling = stored.kind == .dictionary ? try encoder.form(of: defaults, at: path).list : nil
+        for path in unset { filling = try filling?.removing(at: path) ?? filling }
+        return try decoder.decode(stored: type, from: stored, at: path, filledBy: filling)
+    }
+
+    /// The paths that the user's store lists as unset, seen from `path`: no default shows through there.
+    package func unsetPaths(below path: PropertyListPath) throws(DefaultsError) -> [PropertyListPath] { [] }
+
     /// Whether there is a value under the key, in any layer.
     public func contains(_ key: String) throws -> Bool { try contains(at: [.key(key)]) }
 
@@ -65,25 +102,30 @@ extension PropertyListStorage {
     func encode<Value: Codable>(
         _ value: Value, at path: PropertyListPath, from ancestor: Value?, encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws -> Int {
-        let stored = try stored(at: path)
-        guard let new = try encoder.tree(value, at: path) else {
-            try store(from: stored, to: nil, at: path)
+        let form = try encoder.form(of: value, at: path)
+        var present = try stored(at: path)
+        guard let new = form.list else {
+            try store(from: present, to: nil, at: path)
             return 0
         }
-        guard let stored, stored.kind.isContainer, !stored.isKeyedArchive else {
+        // What the program had is its defaults then, and what differs from them is stored.
+        if present == nil, ancestor != nil, new.kind == .dictionary { present = .emptyDictionary }
+        guard let stored = present, stored.kind.isContainer, !stored.isKeyedArchive else {
             try setStored(new, at: path)
             return 0
         }
-        let had = try ancestor.flatMap { try encoder.tree($0, at: path) }
-        let merged = try PropertyList.merge(
-            ancestor: try had ?? encoder.knownParts(of: stored, given: value), ours: new, theirs: stored,
-            rules: MergeRules(oursWins: true))
-        guard merged.value == stored else {
-            try store(from: stored, to: merged.value, at: path)
-            return merged.dropped
+        let had = try ancestor.flatMap { try encoder.form(of: $0, at: path).list }
+        var known = KnownParts<Value>(of: stored, given: new, form.keysLeftOut, encoder)
+        if had != nil || !known.isStoredAlready() {
+            let merged = try PropertyList.merge(
+                ancestor: try had ?? known.list(), ours: new, theirs: stored, rules: MergeRules(oursWins: true))
+            if merged.value != stored {
+                try store(from: stored, to: merged.value, at: path)
+                return merged.dropped
+            }
         }
         // Nothing differs from what the program had, or from what memory has: then the file may have changed.
-        guard had == nil, let store = self as? DefaultsStore, store.loadsChanges() else { return merged.dropped }
+        guard had == nil, let store = self as? DefaultsStore, store.loadsChanges() else { return 0 }
         return try encode(value, at: path, from: nil, encoder: encoder)
     }
 
@@ -144,7 +186,7 @@ extension DefaultsStore {
     public func register<Value: Encodable>(
         _ defaults: Value, encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws {
-        try register(try encoder.tree(defaults, at: nil) ?? .emptyDictionary)
+        try register(try encoder.form(of: defaults, at: nil).list ?? .emptyDictionary)
     }
 
     /// Watches the value at a path as a Swift type: ``pump()`` calls `handler` with the new value, nil where there is
@@ -189,32 +231,62 @@ extension DefaultsStore {
 extension KeyValueDecoder {
     /// A stored value. An older program may have archived it, which is an error for a type other than Data.
     fileprivate func decode<Value: Decodable>(
-        stored type: Value.Type, from list: PropertyList, at path: PropertyListPath
+        stored type: Value.Type, from list: PropertyList, at path: PropertyListPath,
+        filledBy defaults: PropertyList? = nil
     ) throws -> Value {
         if list.isKeyedArchive, type != Data.self {
             throw DecodingError.mismatch(type, .keyedArchive(insteadOf: "\(type)"), at: path)
         }
-        return try decode(type, from: list, at: path)
+        return try decode(type, from: list, at: path, filledBy: defaults)
     }
 }
 
 extension KeyValueEncoder {
-    fileprivate func tree<Value: Encodable>(_ value: Value, at path: PropertyListPath?) throws -> PropertyList? {
-        if let optional = value as? any OptionalValue, optional.wrapped == nil { return nil }
-        return try encodeToPropertyList(value, at: path, sortsUnordered: true)
+    fileprivate func form<Value: Encodable>(of value: Value, at path: PropertyListPath?) throws -> StoredForm {
+        if let optional = value as? any OptionalValue, optional.wrapped == nil { return StoredForm() }
+        return try storedForm(of: value, at: path)
+    }
+}
+
+/// What a Swift type knows of a stored value, which is decoded when that is asked for first.
+private struct KnownParts<Value: Codable> {
+    private let stored: PropertyList
+    private let given: PropertyList
+    private let encoder: KeyValueEncoder
+    /// The keys that encoding left out, and those that decoding asked for.
+    private let record = KeyRecord()
+    private lazy var decoded = decode()
+
+    /// - Parameters:
+    ///   - given: the new value.
+    ///   - keysLeftOut: the paths of the keys that its encoding left out.
+    init(of stored: PropertyList, given: PropertyList, _ keysLeftOut: [PropertyListPath], _ encoder: KeyValueEncoder) {
+        (self.stored, self.given, self.encoder) = (stored, given, encoder)
+        for path in keysLeftOut { record.note(path) }
     }
 
-    /// What the type of `value` knows of the stored value.
-    fileprivate func knownParts<Value: Codable>(of stored: PropertyList, given value: Value) throws -> PropertyList {
-        let record = KeyRecord()
-        var decoder = KeyValueDecoder()
-        decoder.userInfo = userInfo
-        if case .convertToSnakeCase = keyEncodingStrategy { decoder.keyDecodingStrategy = .convertFromSnakeCase }
-        let known = try? decoder.decode(Value.self, from: stored, recording: record)
+    private func decode() -> Value? {
         // No decoder knows the other way of a program's own conversion.
-        let areKeysTheirs = if case .custom = keyEncodingStrategy { false } else { true }
-        let form = try areKeysTheirs ? known.flatMap { try tree($0, at: nil) } : nil
-        return try stored.knownParts(
-            form: form, record: areKeysTheirs ? record : nil, given: form == nil ? try keysKnown(of: value) : nil)
+        if case .custom = encoder.keyEncodingStrategy { return nil }
+        var decoder = KeyValueDecoder()
+        decoder.userInfo = encoder.userInfo
+        if case .convertToSnakeCase = encoder.keyEncodingStrategy { decoder.keyDecodingStrategy = .convertFromSnakeCase }
+        return try? decoder.decode(Value.self, from: stored, recording: record)
+    }
+
+    /// Whether the stored value is the new one with keys beside it that the type does not know.
+    ///
+    /// For "encode of a struct of 27 fields over itself": nothing is encoded again and merged.
+    mutating func isStoredAlready() -> Bool {
+        given.isEqual(to: stored) { path in
+            _ = decoded
+            return !record.asks(for: path)
+        }
+    }
+
+    /// The stored value without the keys that the type does not know.
+    mutating func list() throws -> PropertyList {
+        let form = try decoded.flatMap { try encoder.form(of: $0, at: nil).list }
+        return try stored.knownParts(form: form, record: record, given: given)
     }
 }

@@ -28,37 +28,19 @@ internal import Synchronization
     public let defaultValue: Value
     private let store: DefaultsStore
     private let failure = LastFailure()
-    private let read: @Sendable () throws -> Value?
+    private let read: @Sendable () throws -> Value
     private let write: @Sendable (Value) throws -> Void
 
-    /// The value that was read or set last.
-    private final class Last<Kept: Sendable>: Sendable {
-        private let content = Mutex<Kept?>(nil)
-
-        var value: Kept? { content.withLock { $0 } }
-
-        func note(_ value: Kept?) -> Kept? {
-            // The old value is released after the lock.
-            _ = content.withLock { content in
-                defer { content = value }
-                return content
-            }
-            return value
-        }
-    }
-
-    /// A property kept under `key`, whose default is the value that the declaration gives it. Keeps the store alive as
-    /// long as the property; nothing is read before the property is.
+    /// A property kept under `key`, whose default is the value that the declaration gives it; of a struct also where a
+    /// key inside of it is missing, as with `decode(_:forKey:defaults:)`. Keeps the store alive as long as the property;
+    /// nothing is read before the property is.
     public init(wrappedValue: Value, _ key: String, in store: DefaultsStore) {
         self.key = key
         self.store = store
         defaultValue = wrappedValue
-        let last = Last<Value>()
-        read = { last.note(try store.decode(Value.self, forKey: key)) }
-        write = { value in
-            _ = try store.encode(value, at: [.key(key)], from: last.value)
-            _ = last.note(value)
-        }
+        let view = store.typed(Value.self, forKey: key, defaults: wrappedValue)
+        read = { try view.read() }
+        write = { try view.write($0) }
     }
 
     /// A property kept under `key` that is nil while the key is absent; setting it to nil removes the key.
@@ -66,21 +48,16 @@ internal import Synchronization
         self.init(wrappedValue: nil, key, in: store)
     }
 
-    /// A part of the value that is kept under `key`. A set changes that part, and begins with `defaults` where the key is
-    /// absent.
+    /// A part of the value that is kept under `key`. A set stores that part alone, beside what is stored there already.
     public init<Root: Codable & Sendable>(
         _ part: any WritableKeyPath<Root, Value> & Sendable, of defaults: Root, _ key: String, in store: DefaultsStore
     ) {
         self.key = key
         self.store = store
         defaultValue = defaults[keyPath: part]
-        read = { try store.decode(Root.self, forKey: key)?[keyPath: part] }
-        write = { value in
-            let old = try store.decode(Root.self, forKey: key)
-            var new = old ?? defaults
-            new[keyPath: part] = value
-            _ = try store.encode(new, at: [.key(key)], from: old)
-        }
+        let view = store.typed(Root.self, forKey: key, defaults: defaults)
+        read = { try view.read()[keyPath: part] }
+        write = { value in try view.write { $0[keyPath: part] = value } }
     }
 
     /// The stored value, decoded at each access, or the default. A set stores what differs from the value that was read

@@ -114,6 +114,36 @@ private struct Tab: Codable, Equatable, Sendable {
                 == list([["name": "a", "colour": "red"], ["name": "d"], ["name": "e"]]))
     }
 
+    @Test("a typed set removes what its type knows and leaves out, also where nothing else differs")
+    func removesKnown() throws {
+        struct Old: Codable {
+            var width = 640
+            init() {}
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: Keys.self)
+                width =
+                    try container.decodeIfPresent(Int.self, forKey: .size) ?? container.decode(Int.self, forKey: .width)
+            }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Keys.self)
+                try container.encode(width, forKey: .width)
+            }
+            enum Keys: CodingKey { case width, size }
+        }
+        try store.set(list(["width": 640, "size": 640, "new": true]), at: ["a"])
+        try store.encode(Old(), forKey: "a")
+        #expect(try store.value(at: ["a"]) == list(["width": 640, "new": true]))
+        struct Outer: Codable {
+            var innerWindow = Inner()
+            struct Inner: Codable { var windowTitle: String? }
+        }
+        try store.set(list(["inner_window": ["window_title": "x", "new": 1]]), at: ["b"])
+        var encoder = KeyValueEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        try store.encode(Outer(), forKey: "b", encoder: encoder)
+        #expect(try store.value(at: ["b"]) == list(["inner_window": ["new": 1]]))
+    }
+
     @Test("a value that does not fit its type is an error with its path, and never a default")
     func misfit() throws {
         try store.set(list(["title": "x", "tabs": [["name": 5]], "extras": [String: Any]()]), at: ["window"])

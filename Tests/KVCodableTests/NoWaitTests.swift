@@ -52,6 +52,37 @@ import Testing
         try store.close()
     }
 
+    @Test("a hundred sets of arrays, structs and preferences are written as rarely as those of numbers")
+    func coalesced() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try DefaultsStore.open(path: folder.appendingPathComponent("a.plist").path)
+        let preference = Preference(wrappedValue: Window(), "preference", in: store)
+        let sets: [(Int) throws -> Void] = [
+            { try store.set(PropertyList($0), forKey: "number") },
+            { try store.set(PropertyList(Array(0..<$0).map { PropertyList($0) }), forKey: "list") },
+            { try store.encode(Window(width: $0), forKey: "window") }, { preference.wrappedValue.width = $0 },
+        ]
+        for set in sets {
+            try store.sync()
+            let observer = inotify_init1(Int32(IN_NONBLOCK))
+            defer { close(observer) }
+            #expect(inotify_add_watch(observer, folder.path, UInt32(IN_MOVED_TO)) >= 0)
+            let start = ContinuousClock.now
+            for number in 1...100 { try set(number) }
+            try store.sync()
+            // One after 100 milliseconds each, one that began with the first set, and the last one for the sync.
+            let most = Int((ContinuousClock.now - start) / .milliseconds(100)) + 2
+            var events = [UInt8](repeating: 0, count: 16384)
+            let read = read(observer, &events, events.count)
+            // A commit moves the new file, the old one and the backup: 128 bytes of events at most.
+            #expect(read > 0 && read <= 128 * most)
+        }
+        #expect(preference.error() == nil)
+        try store.close()
+    }
+
     // proves: G16
     @Test("an equal set, also of a struct, an array and a preference, writes nothing")
     func equal() throws {

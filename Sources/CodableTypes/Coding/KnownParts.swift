@@ -43,13 +43,49 @@ extension CodableType.Form {
 }
 
 extension PropertyList {
+    /// Whether the stored value is this one, but for keys beside it.
+    ///
+    /// - Parameter isUnknown: asked about each key that the stored value alone has; false makes the values differ.
+    package func isEqual(to stored: PropertyList, besides isUnknown: (PropertyListPath) -> Bool) -> Bool {
+        var steps: [PropertyListPath.Step] = []
+        return isEqual(to: stored, &steps, isUnknown)
+    }
+
+    /// Recursion is bounded by the depth of the values.
+    private func isEqual(
+        to stored: PropertyList, _ steps: inout [PropertyListPath.Step], _ isUnknown: (PropertyListPath) -> Bool
+    ) -> Bool {
+        guard kind == stored.kind, kind.isContainer else { return self == stored }
+        if kind == .array {
+            guard count == stored.count else { return false }
+            return zip(elements, stored.elements).enumerated().allSatisfy { index, pair in
+                steps.append(.index(index))
+                defer { steps.removeLast() }
+                return pair.0.isEqual(to: pair.1, &steps, isUnknown)
+            }
+        }
+        for pair in EntryPairs(self, stored) {
+            guard let value = pair.right else { return false }
+            // Most values are scalars, which need no path.
+            if let ours = pair.left, !ours.kind.isContainer {
+                guard ours == value else { return false }
+                continue
+            }
+            steps.append(.key(pair.key))
+            defer { steps.removeLast() }
+            let isSame = pair.left.map { $0.isEqual(to: value, &steps, isUnknown) }
+            guard isSame ?? isUnknown(PropertyListPath(steps)) else { return false }
+        }
+        return true
+    }
+
     /// What the code of a Swift type knows of this stored value.
     ///
     /// - Parameters:
     ///   - form: the value after decoding and encoding it; nil if it does not decode. Then the parts that the type knows
     ///     are known as they are stored.
-    ///   - record: the keys that decoding asked for; nil if its names are not those of the file.
-    ///   - given: the new value, whose keys encoding mentioned.
+    ///   - record: the keys that decoding asked for.
+    ///   - given: the new value, whose keys are known.
     package func knownParts(
         form: PropertyList?, record: KeyRecord?, given: PropertyList?
     ) throws(PropertyListError) -> PropertyList {
@@ -79,16 +115,18 @@ extension PropertyList {
         _ form: PropertyList?, _ record: KeyRecord?, _ given: PropertyList?, to builder: inout PropertyListBuilder
     ) throws(PropertyListError) {
         try builder.beginDictionary()
-        for (key, value) in entries {
-            let (inner, new) = (form?[key], given?[key])
-            let isAsked = record.map { $0.asksAll || $0.asked.contains(.key(key)) } ?? false
-            guard inner != nil || new != nil || isAsked else { continue }
+        for pair in EntryPairs(self, form) {
+            let key = pair.key
+            if let scalar = pair.right, pair.left.map({ $0.kind == scalar.kind && !$0.kind.isContainer }) ?? true {
+                try builder.key(key)
+                try builder.append(scalar)
+                continue
+            }
+            guard let value = pair.left else { continue }
+            let new = given?[key]
+            guard pair.right != nil || new != nil || record?.asks(for: .key(key)) ?? false else { continue }
             try builder.key(key)
-            try value.writeKnown(inner, record?.children[.key(key)], new, to: &builder)
-        }
-        for (key, value) in form?.entries ?? PropertyList.emptyDictionary.entries where self[key] == nil {
-            try builder.key(key)
-            try builder.append(value)
+            try value.writeKnown(pair.right, record?.children[.key(key)], new, to: &builder)
         }
         try builder.end()
     }

@@ -63,7 +63,7 @@ extension DecodingNode {
             var mapped: [PropertyListPath.Step: String] = [:]
             // Where several names become one property's, the name equal to the property's wins, else the first in
             // order.
-            for name in names.sorted() {
+            for name in filledNames.sorted() {
                 let property = PropertyListPath.Step.key(convert(path + [NameKey(name)]).stringValue)
                 if mapped[property] == nil || property == .key(name) { mapped[property] = name }
             }

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-package import PropertyLists
+public import PropertyLists
 
 #if canImport(Combine)
 public import Combine
@@ -62,12 +62,36 @@ public struct KeyValueDecoder: Sendable {
 // MARK: - The property-list tree
 
 extension KeyValueDecoder {
+    /// Reads a value of a property-list tree, in which a key that is missing has the value at the same place in
+    /// `defaults`, at every depth.
+    ///
+    /// Structs are filled in this way, and a Swift `Dictionary` has the entries of both. Stored values of other kinds
+    /// stand alone: an array is one value, an enum with associated values is the stored case. A container's `allKeys`
+    /// are those of the tree, which is not changed.
+    ///
+    /// ```swift
+    /// struct Window: Codable { var width = 640, title = "Main" }
+    /// let window = try KeyValueDecoder().decode(from: ["width": 800], defaults: Window())
+    /// print(window.width, window.title)  // 800 Main
+    /// ```
+    ///
+    /// - Parameter encoder: encodes the defaults: its strategies have to be those that the tree was written with.
+    /// - Throws: as ``decode(_:from:)``, and the `EncodingError` of defaults that cannot be encoded.
+    public func decode<T: Codable>(
+        _ type: T.Type = T.self, from list: PropertyList, defaults: T, encoder: KeyValueEncoder = KeyValueEncoder()
+    ) throws -> T {
+        try decode(type, from: list, at: nil, filledBy: try encoder.encodeToPropertyList(defaults))
+    }
+
     /// Reads a value of a property-list tree that is at `location` in a holder such as a store: every path of an error,
     /// of a decoder, and of left-over keys begins with it. Key strategies are given paths inside the value.
-    package func decode<T: Decodable>(_ type: T.Type, from list: PropertyList, at location: PropertyListPath?) throws
-        -> T
-    {
-        let root = TreeDecodingNode(DecodingContext(self, forTree: true, location: location), list)
+    ///
+    /// - Parameter defaults: gives the values of keys that are missing.
+    package func decode<T: Decodable>(
+        _ type: T.Type, from list: PropertyList, at location: PropertyListPath?, filledBy defaults: PropertyList? = nil
+    ) throws -> T {
+        let context = DecodingContext(self, forTree: true, location: location)
+        let root = TreeDecodingNode(context, list, filledBy: defaults)
         return try root.decodeRoot { try $0.decodeWhole(type) }
     }
 

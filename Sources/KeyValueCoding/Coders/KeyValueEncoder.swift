@@ -72,33 +72,39 @@ extension KeyValueEncoder {
 
     /// Gives the value as a tree for `location` in a holder such as a store: every path of an error and of an encoder
     /// begins with it. Key strategies are given paths inside the value.
-    ///
-    /// - Parameter sortsUnordered: whether equal sets, and equal dictionaries that become arrays, give equal trees.
     package func encodeToPropertyList<T: Encodable>(
-        _ value: T, at location: PropertyListPath?, sortsUnordered: Bool = false
+        _ value: T, at location: PropertyListPath?
     ) throws -> PropertyList? {
-        let context = EncodingContext(self, location: location, sortsUnordered: sortsUnordered)
+        try form(of: value, EncodingContext(self, location: location)).list
+    }
+
+    /// As ``encodeToPropertyList(_:at:)``, for a store: equal sets, and equal dictionaries that become arrays, give equal
+    /// trees.
+    package func storedForm<T: Encodable>(of value: T, at location: PropertyListPath?) throws -> StoredForm {
+        try form(of: value, EncodingContext(self, location: location, isForStore: true))
+    }
+
+    private func form<T: Encodable>(of value: T, _ context: EncodingContext) throws -> StoredForm {
         let root = TreeEncodingNode(EncodingOutput(context))
         do {
             try root.encodeRoot(value)
-            return try root.document()
+            return StoredForm(list: try root.document(), keysLeftOut: root.output.keysLeftOut)
         } catch let error as PropertyListError {
             throw EncodingError.invalidValue(value, error.codingContext(root.context))
         }
     }
 }
 
-extension KeyValueEncoder {
-    /// The value as a tree in which each key that encoding left out, since its value is nil, has a placeholder: the keys
-    /// that the type knows.
-    package func keysKnown<T: Encodable>(of value: T) throws -> PropertyList? {
-        let context = EncodingContext(self)
-        context.keysLeftOut = []
-        let root = TreeEncodingNode(EncodingOutput(context))
-        try root.encodeRoot(value)
-        guard var list = try root.document() else { return nil }
-        for path in context.keysLeftOut ?? [] { list = (try? list.setting("", at: path)) ?? list }
-        return list
+/// A value as a store holds it.
+package struct StoredForm {
+    /// The tree; nil for a nil value under ``NilCodingStrategy/removed``.
+    package var list: PropertyList?
+    /// The paths of keys that encoding mentions and leaves out, since their values are nil.
+    package var keysLeftOut: [PropertyListPath]
+
+    package init(list: PropertyList? = nil, keysLeftOut: [PropertyListPath] = []) {
+        self.list = list
+        self.keysLeftOut = keysLeftOut
     }
 }
 

@@ -72,7 +72,7 @@ extension DecodingNode {
         guard openEntries() else { return try T(from: self) }
         try refuseLookAlikes()
         let entries = try dictionary.read(
-            names, key: { try self.key($0, $1) },
+            filledNames, key: { try self.key($0, $1) },
             value: { type, name in try self.decode(type, at: .named(noted(name))) { .key(NameKey(name)) } })
         return try entries as? T ?? T(from: self)
     }

@@ -15,6 +15,8 @@ extension DecodingNode {
 
         var allKeys: [Key] {
             node.record?.asksAll = true
+            if DictionaryKeys.contains(Key.self) { return node.filledNames.compactMap { names.key(for: $0, in: node) } }
+            node.showsKeys = true
             return node.names.compactMap { names.key(for: $0, in: node) }
         }
 

@@ -18,6 +18,8 @@ class DecodingNode: CodingNode {
     final let record: KeyRecord?
     /// The mapping from keys to names in this node's keyed containers.
     final private(set) var keyNames = DecodingNames.asTheyAre
+    /// True if the type's own code asked which keys there are, as that of an enum does.
+    final var showsKeys = false
 
     /// The root of a call of `decode`.
     init(_ context: DecodingContext) {
@@ -55,6 +57,12 @@ class DecodingNode: CodingNode {
 
     /// The names of all entries.
     var names: [String] { [] }
+
+    /// The names of all entries and of those that defaults have beside them.
+    var filledNames: [String] { names }
+
+    /// Lets the value be what it is without the defaults for what it lacks.
+    func forgetDefaults() {}
 
     /// Two names that are one key to a Swift dictionary.
     var lookAlikes: (String, String)? { nil }
@@ -121,7 +129,10 @@ extension DecodingNode {
 extension DecodingNode {
     /// A node for a nested container or a super decoder, which the caller may keep.
     final func nested(at slot: DecodingSlot, _ key: LastKey) throws -> DecodingNode {
-        try child(at: slot, { key }, record?.child(at: slot))
+        let child = try child(at: slot, { key }, record?.child(at: slot))
+        // The values of an enum's case, which is the stored one alone.
+        if showsKeys { child.forgetDefaults() }
+        return child
     }
 
     /// A node for a value inside this one, or for this one's own value as another type.
@@ -138,7 +149,7 @@ extension DecodingNode {
 extension DecodingNode {
     /// The name, noted as asked for.
     final func noted(_ name: String) -> String {
-        record?.asked.insert(.key(name))
+        record?.note(.key(name))
         return name
     }
 

@@ -6,7 +6,10 @@ package import PropertyLists
 package final class KeyRecord: @unchecked Sendable {
     /// Keys that were looked for, whether or not they were there, by their names in the dictionary: steps, which are
     /// the same where their bytes are.
-    package internal(set) var asked: Set<PropertyListPath.Step> = []
+    package var asked: Set<PropertyListPath.Step> { earlier.union(latest) }
+    /// The keys asked for last. To put 27 names into a set takes longer than to decode as many values.
+    private var latest: [PropertyListPath.Step] = []
+    private var earlier: Set<PropertyListPath.Step> = []
     /// Whether the decoding took all the keys that there were, as a dictionary's does.
     package internal(set) var asksAll = false
     /// The records of the values of keys.
@@ -39,6 +42,41 @@ package final class KeyRecord: @unchecked Sendable {
         return child
     }
 
+    /// Notes a key that is asked for.
+    func note(_ key: PropertyListPath.Step) {
+        latest.append(key)
+        guard latest.count == 64 else { return }
+        earlier.formUnion(latest)
+        latest.removeAll(keepingCapacity: true)
+    }
+
+    /// Notes the key at the end of a path of keys; one in an array is not noted.
+    package func note(_ path: PropertyListPath) {
+        guard let last = path.steps.last else { return }
+        var record = self
+        for step in path.steps.dropLast() {
+            guard case .key(let name) = step else { return }
+            record = record.child(at: .named(name))
+        }
+        record.note(last)
+    }
+
+    /// Whether decoding asked for a key, or for all that there are.
+    package func asks(for key: PropertyListPath.Step) -> Bool {
+        asksAll || latest.contains(key) || earlier.contains(key)
+    }
+
+    /// Whether decoding asked for the value at a path, or took a value around it as a whole.
+    package func asks(for path: PropertyListPath) -> Bool {
+        var record = self
+        for step in path.steps.dropLast() {
+            let inner: KeyRecord? = if case .index = step { record.elements } else { record.children[step] }
+            guard let inner else { return true }
+            record = inner
+        }
+        return path.steps.last.map { record.asks(for: $0) } ?? true
+    }
+
     private func put(_ child: KeyRecord, at slot: DecodingSlot) {
         switch slot {
         case .whole: break
@@ -63,7 +101,7 @@ extension KeyRecord {
 
     /// Recursion is bounded by the depth of the decoded value.
     private func merge(_ other: KeyRecord) {
-        asked.formUnion(other.asked)
+        for key in other.asked { note(key) }
         if names.isEmpty { names = other.names }
         for case (.key(let name), let record) in other.children { child(at: .named(name)).merge(record) }
         for (index, record) in other.indices { child(at: .index(index)).merge(record) }
@@ -73,7 +111,7 @@ extension KeyRecord {
     func note(names: [String]) { self.names = names }
 
     /// Takes the value as read, with all its keys.
-    func takeWhole() { asked.formUnion(names.lazy.map { .key($0) }) }
+    func takeWhole() { for name in names { note(.key(name)) } }
 
     /// The paths of the keys that no container was asked for, in order; `path` leads to the value.
     func leftOver(below path: [any CodingKey]) -> [[any CodingKey]] {
@@ -83,6 +121,7 @@ extension KeyRecord {
     }
 
     private func collect(below path: [any CodingKey], into paths: inout [[any CodingKey]]) {
+        let asked = asked
         for name in names.sorted() {
             let path = path + [NameKey(name)]
             if asked.contains(.key(name)) {

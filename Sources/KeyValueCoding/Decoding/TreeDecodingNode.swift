@@ -2,7 +2,7 @@ internal import CKVCodable
 internal import FoundationEssentials
 internal import PropertyLists
 
-/// Reads one value from a property-list tree.
+/// Reads one value from a property-list tree. What the value lacks is read from defaults, if the caller gave any.
 final class TreeDecodingNode: DecodingNode {
     private let document: Document
     private let index: Int
@@ -10,25 +10,50 @@ final class TreeDecodingNode: DecodingNode {
     private var lastElement = 0
     private var lastIndex = 0
 
-    init(_ context: DecodingContext, _ list: PropertyList) {
+    /// The dictionary at the same place in the defaults; nil for a value that is no dictionary, and without defaults.
+    private var defaults: PropertyList?
+
+    init(_ context: DecodingContext, _ list: PropertyList, filledBy defaults: PropertyList? = nil) {
         document = list.document
         index = list.index
         super.init(context)
+        self.defaults = usable(defaults)
     }
 
     private init(
-        _ index: Int, inside holder: TreeDecodingNode, _ key: consuming LastKey, _ record: KeyRecord?
+        _ list: PropertyList, inside holder: TreeDecodingNode, _ key: consuming LastKey, _ record: KeyRecord?
     ) {
-        document = holder.document
-        self.index = index
+        document = list.document
+        index = list.index
         super.init(inside: holder, key, record)
     }
+
+    private func usable(_ defaults: PropertyList?) -> PropertyList? {
+        guard let defaults, defaults.kind == .dictionary, node.kind == .dictionary else { return nil }
+        return defaults
+    }
+
+    /// The value at `slot` in the defaults.
+    private func fallback(_ slot: DecodingSlot) -> PropertyList? {
+        switch slot {
+        case .named(let name): defaults?[name]
+        case .index: nil
+        case .whole: defaults
+        }
+    }
+
+    override func forgetDefaults() { defaults = nil }
 
     override func makeChild(
         _ slot: DecodingSlot, _ key: () -> LastKey, _ record: KeyRecord?
     ) -> DecodingNode? {
-        guard let index = find(slot) else { return nil }
-        return TreeDecodingNode(index, inside: self, key(), record)
+        let fallback = fallback(slot)
+        guard let index = find(slot) else {
+            return fallback.map { TreeDecodingNode($0, inside: self, key(), record) }
+        }
+        let node = TreeDecodingNode(PropertyList(document: document, index: index), inside: self, key(), record)
+        node.defaults = node.usable(fallback)
+        return node
     }
 
     private var node: kv_node { document.nodes[index] }
@@ -62,11 +87,15 @@ final class TreeDecodingNode: DecodingNode {
     }
 
     private func list(at slot: DecodingSlot) -> PropertyList? {
-        find(slot).map { PropertyList(document: document, index: $0) }
+        find(slot).map { PropertyList(document: document, index: $0) } ?? fallback(slot)
     }
 
     override func scalar(at slot: DecodingSlot) -> Scalar {
-        guard let index = find(slot) else { return .absent }
+        if let index = find(slot) { return Self.scalar(document, index) }
+        return fallback(slot).map { Self.scalar($0.document, $0.index) } ?? .absent
+    }
+
+    private static func scalar(_ document: Document, _ index: Int) -> Scalar {
         let node = document.nodes[index]
         switch node.kind {
         case .null: return .null
@@ -115,6 +144,11 @@ final class TreeDecodingNode: DecodingNode {
 
     override var names: [String] { PropertyList(document: document, index: index).keys }
 
+    override var filledNames: [String] {
+        guard let defaults else { return names }
+        return EntryPairs(PropertyList(document: document, index: index), defaults).map(\.key)
+    }
+
     override var lookAlikes: (String, String)? {
         guard node.kind == .dictionary else { return nil }
         let keys = document.keys(ofDictionaryAt: index)
@@ -152,7 +186,9 @@ extension TreeDecodingNode {
 
     /// The entries of a dictionary of scalars that are all of one type.
     func allEntries<S: ScalarValue>(_ type: S.Type, at slot: DecodingSlot) -> [String: S]? {
-        guard let header = find(slot), document.nodes[header].kind == .dictionary else { return nil }
+        guard let header = find(slot), document.nodes[header].kind == .dictionary, fallback(slot) == nil else {
+            return nil
+        }
         let keys = document.keys(ofDictionaryAt: header)
         var result: [String: S] = [:]
         result.reserveCapacity(keys.count)

@@ -6,16 +6,15 @@ final class EncodingContext: CodingContext {
     let options: KeyValueEncoder
     /// Whether dictionaries with keys of any kind are to be dictionaries.
     let keysDictionaries: Bool
-    /// True if sets, and dictionaries that become arrays, are written in an order of their own: equal ones are equal.
-    let sortsUnordered: Bool
-    /// The paths of the keys that were left out since their values are nil; nil if they are not noted.
-    var keysLeftOut: [PropertyListPath]?
+    /// True if the value is encoded for a store: sets, and dictionaries that become arrays, are written in an order of
+    /// their own, so that equal ones are equal, and the keys that are left out are noted.
+    let isForStore: Bool
     /// The first error of a call that cannot throw, such as asking for an array where a dictionary was begun.
     var failure: (any Error)?
 
-    init(_ options: KeyValueEncoder, location: PropertyListPath? = nil, sortsUnordered: Bool = false) {
+    init(_ options: KeyValueEncoder, location: PropertyListPath? = nil, isForStore: Bool = false) {
         self.options = options
-        self.sortsUnordered = sortsUnordered
+        self.isForStore = isForStore
         if case .keyed = options.dictionaryKeyEncodingStrategy {
             keysDictionaries = true
         } else {
@@ -24,12 +23,6 @@ final class EncodingContext: CodingContext {
         let converts = if case .useDefaultKeys = options.keyEncodingStrategy { false } else { true }
         let passesFloats = if case .pass = options.nonConformingFloatEncodingStrategy { true } else { false }
         super.init(location: location, converts: converts, passesFloats: passesFloats)
-    }
-
-    /// Notes a key below a path of keys; elements of arrays are not noted.
-    func noteLeftOut(_ key: any CodingKey, in path: [any CodingKey]) {
-        guard !path.contains(where: { $0.intValue != nil }) else { return }
-        keysLeftOut?.append(PropertyListPath((path + [key]).map { .key($0.stringValue) }))
     }
 }
 

@@ -56,7 +56,7 @@ extension EncodingNode {
             try node.encode(value, at: slot(key)) { .key(key) }
         }
 
-        // A nil that is left out is noted where a caller asks for the keys that a type knows.
+        // A nil that is left out is noted for a store: the type knows its key.
 
         func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try note(value, key, encode) }
         func encodeIfPresent(_ value: String?, forKey key: Key) throws { try note(value, key, encode) }
@@ -80,7 +80,7 @@ extension EncodingNode {
             _ value: T?, _ key: Key, _ encode: (T, Key) throws -> Void
         ) throws {
             if let value { return try encode(value, key) }
-            if node.context.keysLeftOut != nil { node.context.noteLeftOut(key, in: node.codingPath) }
+            if node.context.isForStore, case .named(let name) = slot(key) { node.noteLeftOut(name) }
         }
 
         func nestedContainer<NestedKey: CodingKey>(

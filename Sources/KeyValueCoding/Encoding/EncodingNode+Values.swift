@@ -27,7 +27,7 @@ extension EncodingNode {
     /// Writes this node's value by the type's own code, or as a dictionary under the strategy.
     private final func encodeOwn<T: Encodable>(_ value: T) throws {
         if context.keysDictionaries, try encodeKeyed(value) { return }
-        if context.sortsUnordered, let type = T.self as? any UnorderedCollection.Type,
+        if context.isForStore, let type = T.self as? any UnorderedCollection.Type,
             let node = self as? TreeEncodingNode
         {
             return try node.encodeSorted(value, type.elementsTogether)

@@ -66,6 +66,9 @@ class EncodingNode: CodingNode {
 
     func writeNil(at slot: EncodingSlot) throws {}
 
+    /// Notes a key that encoding mentions and does not write.
+    func noteLeftOut(_ name: String) {}
+
     /// Writes the value that `encode` writes to a node of its own; no part of it where `encode` throws, since the
     /// caller may swallow the error.
     func write(at slot: EncodingSlot, _ key: () -> LastKey, _ encode: (EncodingNode) throws -> Void) throws {

@@ -10,6 +10,8 @@ final class EncodingOutput {
     @exclusivity(unchecked) fileprivate var builder = PropertyListBuilder()
     /// Not a reference: it is compared, never followed.
     fileprivate var writer: ObjectIdentifier?
+    /// The paths in the document of the keys that were left out since their values are nil.
+    fileprivate(set) var keysLeftOut: [PropertyListPath] = []
 
     init(_ context: EncodingContext) { self.context = context }
 }
@@ -177,6 +179,11 @@ final class TreeEncodingNode: EncodingNode {
         }
     }
 
+    override func noteLeftOut(_ name: String) {
+        guard output.writer == ObjectIdentifier(self) else { return }
+        output.keysLeftOut.append(output.builder.path(ofKey: name))
+    }
+
     func append<S: ScalarValue>(elements: [S], at slot: EncodingSlot) throws {
         if let other = try admit(slot) { return try other.append(elements: elements, at: .whole) }
         try output.builder.beginArray()
@@ -272,6 +279,9 @@ final class TreeEncodingNode: EncodingNode {
             let list = try (entry.node as? TreeEncodingNode)?.document()
             if case .named(let name) = entry.slot {
                 if list == nil { pending.leftOut[.key(name)] = .max } else { try output.builder.key(name) }
+                for path in entry.node.output.keysLeftOut {
+                    output.keysLeftOut.append(output.builder.path(ofKey: name).appending(path))
+                }
             }
             if let list { try output.builder.append(list) }
         }

@@ -180,25 +180,11 @@ struct TreeMerger: ~Copyable {
     private mutating func writeEntries(
         _ ancestor: PropertyList?, _ ours: PropertyList, _ theirs: PropertyList
     ) throws(PropertyListError) {
-        var (ourEntries, theirEntries) = (ours.entries, theirs.entries)
-        var (ourEntry, theirEntry) = (ourEntries.next(), theirEntries.next())
         // A key that neither side has is gone.
-        while let key = Self.first(ourEntry?.key, theirEntry?.key) {
-            let (isOurs, isTheirs) = (Self.isSame(ourEntry?.key, key), Self.isSame(theirEntry?.key, key))
-            try write(
-                ancestor?[key], isOurs ? ourEntry?.value : nil, isTheirs ? theirEntry?.value : nil, as: .key(key))
-            if isOurs { ourEntry = ourEntries.next() }
-            if isTheirs { theirEntry = theirEntries.next() }
+        for pair in EntryPairs(ours, theirs) {
+            let key = pair.key
+            try write(ancestor?[key], pair.left, pair.right, as: .key(key))
         }
-    }
-
-    private static func first(_ ours: String?, _ theirs: String?) -> String? {
-        guard let ours, let theirs else { return ours ?? theirs }
-        return theirs.utf8.lexicographicallyPrecedes(ours.utf8) ? theirs : ours
-    }
-
-    private static func isSame(_ key: String?, _ other: String) -> Bool {
-        key.map { $0.utf8.elementsEqual(other.utf8) } ?? false
     }
 
     private mutating func writeElements(
@@ -220,17 +206,18 @@ struct TreeMerger: ~Copyable {
     /// Writes one value of a container; says whether there is one.
     @discardableResult
     private mutating func write(
-        _ ancestor: PropertyList?, _ ours: PropertyList?, _ theirs: PropertyList?, as step: PropertyListPath.Step
+        _ ancestor: @autoclosure () -> PropertyList?, _ ours: PropertyList?, _ theirs: PropertyList?,
+        as step: PropertyListPath.Step
     ) throws(PropertyListError) -> Bool {
         steps.append(step)
         defer { steps.removeLast() }
-        let outcome = outcome(ancestor, ours, theirs)
+        let outcome = ours == theirs ? Self.outcome(ours) : outcome(ancestor(), ours, theirs)
         if case .absent = outcome { return false }
         if case .key(let key) = step { try builder.key(key) }
         switch outcome {
         case .absent: break
         case .value(let value): try builder.append(value)
-        case .both(let ours, let theirs): try write(ancestor, ours, theirs)
+        case .both(let ours, let theirs): try write(ancestor(), ours, theirs)
         }
         return true
     }
