@@ -63,7 +63,10 @@ extension PropertyListStorage {
     }
 
     /// The paths that the user's store lists as unset, seen from `path`: no default shows through there.
-    package func unsetPaths(below path: PropertyListPath) throws(DefaultsError) -> [PropertyListPath] { [] }
+    fileprivate func unsetPaths(below path: PropertyListPath) throws(DefaultsError) -> [PropertyListPath] {
+        guard let storage = self as? any SchemaStorage else { return [] }
+        return try storage.usableStore().unsetPaths(below: path)
+    }
 
     /// Whether there is a value under the key, in any layer.
     public func contains(_ key: String) throws -> Bool { try contains(at: [.key(key)]) }

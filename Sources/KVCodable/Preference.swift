@@ -74,5 +74,5 @@ internal import Synchronization
     public func error() -> (any Error)? { failure.error }
 
     /// Removes the key, so that the property has its default.
-    public func reset() throws { _ = try store.remove(at: [.key(key)]) }
+    public func reset() throws { _ = try store.reset(at: [.key(key)]) }
 }

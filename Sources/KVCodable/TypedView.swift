@@ -72,7 +72,7 @@ internal import Synchronization
     public func error() -> (any Error)? { failure.error }
 
     /// Removes the key, so that the value is the defaults.
-    public func reset() throws { _ = try store.remove(at: path) }
+    public func reset() throws { _ = try store.reset(at: path) }
 
     func read() throws -> Value { last.note(try store.decode(at: path, defaults: defaults)) }
 
