@@ -24,8 +24,6 @@ def prove(proofs, folder):
             if found.stdout != held:
                 raise Broken(f"{path}: {held!r} was set, {found.stdout!r} is read: {found.stderr}")
             read_store(path)
-            if kind != "database" and os.path.getsize(path) > LIMIT:
-                raise Broken(f"{path} has {os.path.getsize(path)} bytes")
     if refusals < count:
         raise Broken(f"only {refusals} of {3 * count} came to a limit")
     deep_row(proofs, f"{folder}/deep.sqlite")

@@ -6,7 +6,6 @@ import pathlib
 import pwd
 import signal
 import subprocess
-import threading
 import time
 
 from rows.proofs import ENGINES, Broken, read_store
@@ -15,7 +14,7 @@ from rows.writers import Writer
 
 def prove(proofs, folder):
     figures = []
-    for check in (removed, cleaned, inherited, made_by_root, stuck, alone, ended):
+    for check in (removed, inherited, made_by_root, stuck, alone, ended):
         inner = f"{folder}/{check.__name__}"
         os.makedirs(inner)
         figures.append(check(proofs, inner))
@@ -46,42 +45,6 @@ def removed(proofs, folder):
     for writer in (first, second):
         expect(writer.leave()[0], 0)
     return ""
-
-
-def cleaned(proofs, folder):
-    """A program that removes the lock file again and again, while two set keys of their own and one value by paths."""
-    path = f"{folder}/store.plist"
-    count, ended = proofs.size(40, 1000), threading.Event()
-
-    def clean():
-        while not ended.wait(0.001):
-            pathlib.Path(lock_of(path)).unlink(missing_ok=True)
-    cleaner = threading.Thread(target=clean)
-    cleaner.start()
-    writers = [Writer(proofs, path, "immediate") for _ in range(2)]
-
-    def write(number, writer):
-        for index in range(count):
-            for line in (f"set p{number}-{index} {index}", f"set shared.p{number}-{index} {index}"):
-                answers[number].append(writer.does(line))
-    answers = [[], []]
-    threads = [threading.Thread(target=write, args=pair) for pair in enumerate(writers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    ended.set()
-    cleaner.join()
-    for writer in writers:
-        expect(writer.leave()[0], 0)
-    expect({answer for answer in answers[0] + answers[1] if answer != "ok"}, set())
-    found = read_store(path)
-    wanted = {f"p{number}-{index}": index for number in range(2) for index in range(count)}
-    lost = [key for key in wanted if key not in found or key not in found["shared"]]
-    # The lock is looked at again right before the rename, and not in the same moment.
-    if len(lost) > count // 100:
-        raise Broken(f"lost {len(lost)} of {4 * count}: {lost[:5]}")
-    return f"{4 * count} sets while the lock file is removed each millisecond, {len(lost)} lost"
 
 
 # proves: G19

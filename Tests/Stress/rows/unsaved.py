@@ -15,7 +15,7 @@ LINE = "Expected </key>, found </kye> (line 3, column 13)"
 
 # proves: G33
 def prove(proofs, folder):
-    for check in (changed, manual, closed, replaced, failing, unchanged, unkept, mended, mended_late, unwritable, unsynced, database):
+    for check in (changed, manual, closed, replaced, failing, unchanged, mended, mended_late, unwritable, unsynced, database):
         inner = f"{folder}/{check.__name__}"
         os.makedirs(inner)
         check(proofs, inner + "/store.plist")
@@ -51,7 +51,7 @@ def expect(found, expected):
 
 
 def check_kept(path, complaint):
-    """One file, its user's alone, with all that was in memory; the damaged one and the backup as they were."""
+    """One file, its user's alone, with all that was in memory; the damaged one as it was."""
     found = unsaved(path)
     if len(found) != 1:
         raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
@@ -59,15 +59,12 @@ def check_kept(path, complaint):
     expect(oct(found[0].stat().st_mode & 0o777), "0o600")
     expect(complaint, f"kvcodable: {LINE} ({path}); what is not in it is kept in {found[0]}\n")
     expect(pathlib.Path(path).read_bytes(), TYPO)
-    expect(plistlib.loads(pathlib.Path(path + ".bak").read_bytes()), {"written": 1})
 
 
 def changed(proofs, path):
     said, complaint = strand(proofs, path, "change", damage)
     expect(said, "corrupt\nread 1\n")
     check_kept(path, complaint)
-    # Never taken up by itself.
-    expect(proofs.run("probe", path, STORE_CORRUPTION="recover").stdout, "open 1\nset\nrecovered\n")
 
 
 def manual(proofs, path):
@@ -100,12 +97,11 @@ def replaced(proofs, path):
 
 
 def check_all_kept(path, complaint):
-    """One file with all that was in memory, and the backup without what was never written; takes the file away."""
+    """One file with all that was in memory; takes the file away."""
     found = unsaved(path)
     if len(found) != 1 or not complaint.endswith(f"; what is not in it is kept in {found[0]}\n"):
         raise Broken(f"{os.listdir(os.path.dirname(path))}: {complaint}")
     expect(plistlib.loads(found[0].read_bytes()), {"written": 1, "unwritten": 2})
-    expect(plistlib.loads(pathlib.Path(path + ".bak").read_bytes()), {"written": 1})
     found[0].unlink()
 
 
@@ -135,21 +131,8 @@ def failing(proofs, path):
 
 
 def unchanged(proofs, path):
-    """What the backup has needs no other file."""
+    """Nothing waits, and the file no longer has what was written."""
     said, complaint = strand(proofs, path, "", damage)
-    expect((said, complaint), ("corrupt\nread 1\n", ""))
-    expect(unsaved(path), [])
-    expect(plistlib.loads(pathlib.Path(path + ".bak").read_bytes()), {"written": 1})
-
-
-def unkept(proofs, path):
-    """Nothing waits, but there is no backup that has it: its lock was not to be had."""
-    def obstruct(path, process):
-        damage(path, process)
-        lock = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.lock")
-        os.unlink(lock)
-        os.mkdir(lock)
-    said, complaint = strand(proofs, path, "", obstruct)
     expect(said, "corrupt\nread 1\n")
     found = unsaved(path)
     if len(found) != 1 or not complaint.endswith(f"; what is not in it is kept in {found[0]}\n"):
