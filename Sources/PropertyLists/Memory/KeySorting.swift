@@ -8,21 +8,35 @@ package func sortKeys(
     _ keys: UnsafeMutableBufferPointer<kv_node>, bytes: UnsafeBufferPointer<UInt8>
 ) -> Int {
     guard keys.count > 1 else { return keys.count }
-    return withUnsafeTemporaryAllocation(of: KeyEntry.self, capacity: keys.count) { memory in
-        var entries = memory
+    return withUnsafeTemporaryAllocation(of: KeyEntry.self, capacity: keys.count) { entries in
         let text = KeyText(keys: keys, bytes: bytes)
-        let shared = text.sharedLength()
+        let areFew = keys.count < 64
+        let shared = areFew ? 0 : text.sharedLength()
         var isSorted = true
         for slot in keys.indices {
             let entry = KeyEntry(word: leadingWord(text[slot], from: shared), slot: slot)
             entries.initializeElement(at: slot, to: entry)
-            isSorted = isSorted && (slot == 0 || text.compare(entries[slot - 1], entry) < 0)
+            guard slot > 0 else { continue }
+            let order = text.compare(entries[slot - 1], entry)
+            isSorted = isSorted && order < 0
+            if areFew, order > 0 { insert(entry, into: entries, before: slot, text) }
         }
         if isSorted { return keys.count }
-        // A stable sort: of equal keys the last written comes last.
-        if keys.count < 64 { entries.sort { text.compare($0, $1) < 0 } } else { sortMany(entries, text) }
+        if !areFew { sortMany(entries, text) }
         return arrange(keys, entries, bytes)
     }
+}
+
+/// Inserts an entry behind those that are not greater: of equal keys the last written comes last.
+private func insert(
+    _ entry: KeyEntry, into entries: UnsafeMutableBufferPointer<KeyEntry>, before end: Int, _ text: KeyText
+) {
+    var place = end
+    while place > 0, text.compare(entries[place - 1], entry) > 0 {
+        entries[place] = entries[place - 1]
+        place -= 1
+    }
+    entries[place] = entry
 }
 
 /// Brings the keys into the order of the entries. Of equal keys the last stays.
@@ -54,7 +68,7 @@ private struct KeyEntry {
 /// Entries whose words are equal are sorted by their text then. Each step is stable. The standard library's sort takes
 /// three times as long: the row "10,000-key table" of `make bench` would take 1.4 times as long.
 private func sortMany(_ entries: UnsafeMutableBufferPointer<KeyEntry>, _ text: KeyText) {
-    let differing = entries.reduce(0) { $0 | $1.word ^ entries[0].word }
+    let differing = entries.reduce(0) { $0 | ($1.word ^ entries[0].word) }
     withUnsafeTemporaryAllocation(of: KeyEntry.self, capacity: entries.count) { scratch in
         withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { starts in
             _ = scratch.initialize(fromContentsOf: entries)

@@ -27,7 +27,7 @@ import Testing
 
     @Test(
         "keys are sorted by their bytes, and of equal ones the last stays",
-        arguments: [0, 1, 2, 3, 10, 32, 33, 500], 0..<6)
+        arguments: [0, 1, 2, 3, 10, 32, 33, 64, 100, 500], 0..<6)
     func sortsByBytes(count: Int, style: Int) {
         var generator = SeededGenerator(seed: UInt64(count * 10 + style))
         for _ in 0..<(count > 100 ? 2 : 20) {

@@ -49,6 +49,24 @@ describe("dictionaries with the same keys", function()
     end
   end)
 
+  it("are written in the order of their keys", function()
+    local function key(random)
+      return ("%s%d%s"):format(("abc"):sub(random(3)):sub(1, 1), random(300),
+        ("z"):rep(random(10)))
+    end
+    for round = 1, 300 do
+      local t, prefix = {}, ("p"):rep(round % 12)
+      for i = 1, round % 100 + 2 do t[prefix .. key(math.random)] = i end
+      local text = kv.encode(t, nil, { format = "json" })
+      local last = ""
+      for found in text:gmatch '"([^"]*)":' do
+        assert.is_true(last < found, found)
+        last = found
+      end
+      assert.same(t, kv.decode(text))
+    end
+  end)
+
   it("come back inside one another", function()
     local outer = record(1)
     outer.name = record(2)
