@@ -183,6 +183,11 @@ struct TreeMerger: ~Copyable {
         // A key that neither side has is gone.
         for pair in EntryPairs(ours, theirs) {
             let key = pair.key
+            if let ours = pair.left, ours == pair.right {
+                try builder.key(key)
+                try builder.append(ours)
+                continue
+            }
             try write(ancestor?[key], pair.left, pair.right, as: .key(key))
         }
     }
@@ -206,18 +211,18 @@ struct TreeMerger: ~Copyable {
     /// Writes one value of a container; says whether there is one.
     @discardableResult
     private mutating func write(
-        _ ancestor: @autoclosure () -> PropertyList?, _ ours: PropertyList?, _ theirs: PropertyList?,
+        _ ancestor: PropertyList?, _ ours: PropertyList?, _ theirs: PropertyList?,
         as step: PropertyListPath.Step
     ) throws(PropertyListError) -> Bool {
         steps.append(step)
         defer { steps.removeLast() }
-        let outcome = ours == theirs ? Self.outcome(ours) : outcome(ancestor(), ours, theirs)
+        let outcome = outcome(ancestor, ours, theirs)
         if case .absent = outcome { return false }
         if case .key(let key) = step { try builder.key(key) }
         switch outcome {
         case .absent: break
         case .value(let value): try builder.append(value)
-        case .both(let ours, let theirs): try write(ancestor(), ours, theirs)
+        case .both(let ours, let theirs): try write(ancestor, ours, theirs)
         }
         return true
     }

@@ -96,7 +96,7 @@ extension PropertyListPath.Step {
     /// one character and as a letter with an accent for the same.
     public static func == (first: Self, second: Self) -> Bool {
         switch (first, second) {
-        case (.key(let first), .key(let second)): first.utf8.elementsEqual(second.utf8)
+        case (.key(let first), .key(let second)): first == second && first.utf8.elementsEqual(second.utf8)
         case (.index(let first), .index(let second)): first == second
         default: false
         }
