@@ -101,14 +101,21 @@ extension PropertyListStorage {
 
     /// As ``encode(_:at:encoder:)``.
     ///
-    /// - Parameter ancestor: the value that the program had before its changes; nil for what the store has now.
+    /// - Parameters:
+    ///   - ancestor: the value that the program had before its changes; nil for what the store has now.
+    ///   - defaults: what the program has where nothing is stored; nil for nothing.
     func encode<Value: Codable>(
-        _ value: Value, at path: PropertyListPath, from ancestor: Value?, encoder: KeyValueEncoder = KeyValueEncoder()
+        _ value: Value, at path: PropertyListPath, from ancestor: Value?, over defaults: Value? = nil,
+        encoder: KeyValueEncoder = KeyValueEncoder()
     ) throws -> Int {
         let form = try encoder.form(of: value, at: path)
         var present = try stored(at: path)
+        let had = try ancestor.flatMap { try encoder.form(of: $0, at: path).list }
+        // Defaults that were left out would show again.
+        let given = try had == nil ? nil : defaults.flatMap { try encoder.form(of: $0, at: path).list }
+        let gone = given.map { had?.keysLeft(out: form.list, of: $0, at: path) ?? [] } ?? []
         guard let new = form.list else {
-            try store(from: present, to: nil, at: path)
+            try store(from: present, to: nil, at: path, unsetting: gone)
             return 0
         }
         // What the program had is its defaults then, and what differs from them is stored.
@@ -117,13 +124,12 @@ extension PropertyListStorage {
             try setStored(new, at: path)
             return 0
         }
-        let had = try ancestor.flatMap { try encoder.form(of: $0, at: path).list }
         var known = KnownParts<Value>(of: stored, given: new, form.keysLeftOut, encoder)
         if had != nil || !known.isStoredAlready() {
             let merged = try PropertyList.merge(
                 ancestor: try had ?? known.list(), ours: new, theirs: stored, rules: MergeRules(oursWins: true))
-            if merged.value != stored {
-                try store(from: stored, to: merged.value, at: path)
+            if merged.value != stored || !gone.isEmpty {
+                try store(from: stored, to: merged.value, at: path, unsetting: gone)
                 return merged.dropped
             }
         }
@@ -133,9 +139,11 @@ extension PropertyListStorage {
     }
 
     /// Stores what differs between two values.
-    private func store(from old: PropertyList?, to new: PropertyList?, at path: PropertyListPath) throws {
+    private func store(
+        from old: PropertyList?, to new: PropertyList?, at path: PropertyListPath, unsetting gone: [PropertyListPath]
+    ) throws {
         if let storage = self as? any SchemaStorage {
-            try storage.usableStore().store(from: old, to: new, at: path)
+            try storage.usableStore().store(from: old, to: new, at: path, unsetting: gone)
         } else if let new {
             try setStored(new, at: path)
         } else {
@@ -241,6 +249,19 @@ extension KeyValueDecoder {
             throw DecodingError.mismatch(type, .keyedArchive(insteadOf: "\(type)"), at: path)
         }
         return try decode(type, from: list, at: path, filledBy: defaults)
+    }
+}
+
+extension PropertyList {
+    /// The paths of what this value and the defaults have and a new value leaves out.
+    fileprivate func keysLeft(
+        out new: PropertyList?, of defaults: PropertyList, at path: PropertyListPath
+    ) -> [PropertyListPath] {
+        guard let new else { return [path] }
+        guard kind == .dictionary, new.kind == .dictionary, defaults.kind == .dictionary else { return [] }
+        return defaults.entries.flatMap { key, value -> [PropertyListPath] in
+            self[key]?.keysLeft(out: new[key], of: value, at: path.appending(.key(key))) ?? []
+        }
     }
 }
 

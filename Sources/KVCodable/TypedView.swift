@@ -79,7 +79,7 @@ internal import Synchronization
     func write(_ value: Value) throws {
         // A stored value that does not decode is no ancestor.
         let had = last.value ?? (try? read())
-        _ = try store.encode(value, at: path, from: had)
+        _ = try store.encode(value, at: path, from: had, over: defaults)
         _ = last.note(value)
     }
 
@@ -91,7 +91,7 @@ internal import Synchronization
         let old = try storage.decode(Value.self, at: path, defaults: defaults)
         var new = old
         try change(&new)
-        _ = try storage.encode(new, at: path, from: old)
+        _ = try storage.encode(new, at: path, from: old, over: defaults)
         return new
     }
 }

@@ -114,7 +114,8 @@ import Testing
     func unset() throws {
         let view = store.typed(forKey: "window", defaults: Window(title: "Main", levels: ["a": 1]))
         try view.update { $0 = Window(width: 3) }
-        // The store does not list unset paths yet.
-        withKnownIssue { #expect(view.title == nil && view.levels == [:]) }
+        #expect(view.title == nil && view.levels == [:])
+        view.title = "Again"
+        #expect(view.title == "Again" && view.levels == [:])
     }
 }

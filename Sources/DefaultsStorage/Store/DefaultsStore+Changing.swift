@@ -211,7 +211,9 @@ extension DefaultsStore {
         let parent = path.steps[1..<(path.steps.count - 1)]
         if domain.holds(key, parent) { return }
         guard let top = try layered(key, [], .lower) else { return }
+        let unset = unsetPaths()
         for end in 1..<path.steps.count {
+            if unset?.covers(path.steps[..<end]) == true { return }
             guard let value = top.value(atSteps: path.steps[1..<end]) else { return }
             if value.kind != .dictionary, !domain.holds(key, path.steps[1..<end]) {
                 let location = PropertyListPath(Array(path.steps[..<end]))

@@ -119,11 +119,12 @@ extension DefaultsStore {
     ///
     /// - Parameter hasDefault: whether a type has a default for an optional value, at a path below `path`; nil for the
     ///   schema's.
+    /// - Parameter gone: paths that are unset as well, since the program has defaults there.
     package func store(
         from old: PropertyList?, to new: PropertyList?, at path: PropertyListPath,
-        _ hasDefault: ((PropertyListPath) -> Bool)? = nil
+        _ hasDefault: ((PropertyListPath) -> Bool)? = nil, unsetting gone: [PropertyListPath] = []
     ) throws(DefaultsError) {
-        guard old != new else {
+        guard old != new || !gone.isEmpty else {
             // The file may have changed.
             if old == nil || !loadsChanges() { return }
             let present = try stored(at: path)
@@ -144,7 +145,7 @@ extension DefaultsStore {
                 var difference = OwnDifference(store: self, root: path, hasDefault: hasDefault)
                 let own = try domain.value(utf8, state, path.steps.dropFirst())
                 let changed = try difference.apply(own, old, new, try lowerValue(at: path), at: path)
-                let unset = UnsetChange(set: difference.set, unset: difference.unset)
+                let unset = UnsetChange(set: difference.set, unset: difference.unset + gone)
                 if self.generation != generation { continue }
                 if let changed {
                     try setOwn(changed, at: path, of: utf8, unset)
