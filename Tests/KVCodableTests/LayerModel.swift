@@ -151,8 +151,15 @@ struct LayerModel {
         guard case .dictionary(let entries) = new, case .dictionary(let others)? = old, !isEnum(path) else {
             return try set(new, at: path)
         }
-        for key in others.keys where entries[key] == nil { try remove(path + [key]) }
-        for (key, value) in entries { try store(value, insteadOf: others[key], at: path + [key]) }
+        // Upper layers hide what the store has there.
+        if let hidden = own[path], !hidden.isDictionary { throw Unsettled() }
+        for key in Set(others.keys).union(entries.keys).sorted() {
+            if let value = entries[key] {
+                try store(value, insteadOf: others[key], at: path + [key])
+            } else {
+                try remove(path + [key])
+            }
+        }
     }
 
     // MARK: - Locks

@@ -175,6 +175,16 @@ private struct OwnDifference {
     /// The paths of lower layers' values that are left out.
     var unset: [PropertyListPath] = []
 
+    /// Notes that the path is set, and what of lower layers the value leaves out.
+    private mutating func setWhole(_ value: PropertyList, over lower: PropertyList?, at path: PropertyListPath) {
+        set.append(path)
+        guard let lower else { return }
+        let types = store.schema?.types
+        value.leavesOut(of: lower, at: path, into: &unset) { types?.isVariant(at: $0) ?? false } isStructure: { _ in
+            false
+        }
+    }
+
     /// Whether a type's default would show at a path.
     private func shows(_ path: PropertyListPath) -> Bool {
         guard let hasDefault else { return store.schema?.types?.hasOptionalDefault(at: path) ?? false }
@@ -193,16 +203,15 @@ private struct OwnDifference {
             return nil
         }
         let isVariant = store.schema?.types?.isVariant(at: path) ?? false
-        guard let old, old.kind == .dictionary, new.kind == .dictionary, own.map({ $0.kind == .dictionary }) ?? true,
-            !isVariant
-        else {
-            set.append(path)
-            if let lower {
-                let store = store
-                new.leavesOut(of: lower, at: path, into: &unset) { store.schema?.types?.isVariant(at: $0) ?? false }
-                    isStructure: { _ in false }
-            }
+        guard let old, old.kind == .dictionary, new.kind == .dictionary, !isVariant else {
+            setWhole(new, over: lower, at: path)
             return try store.unlocked(new, at: path)
+        }
+        var own = own
+        if let hidden = own, hidden.kind != .dictionary {
+            // Upper layers hide it, and it hides the lower ones.
+            setWhole(new, over: lower, at: path)
+            own = nil
         }
         var changes: [String: PropertyList?] = [:]
         var left = SortedEntries(old)
