@@ -273,6 +273,7 @@ for (name, file) in [("plist", "plist"), ("SQLite", "sqlite")] {
 }
 try pathSets()
 try encodes()
+try layers()
 if (try? FileManager.default.createDirectory(atPath: memoryFolder, withIntermediateDirectories: true)) != nil {
     folder = memoryFolder
     try durableRows(where: ", in memory", withUserDefaults: false)
@@ -367,14 +368,16 @@ func pathSets() throws {
     row("10,000 path sets into one value of 10 MB, flushed", [("", figure)])
 }
 
-/// A struct of 27 fields, set over itself and over one change.
+/// A struct of 27 fields.
+struct Settings: Codable, Equatable {
+    var a1 = 1, a2 = 2, a3 = 3, a4 = 4, a5 = 5, a6 = 6, a7 = 7, a8 = 8, a9 = 9
+    var b1 = "one", b2 = "two", b3 = "three", b4 = "four", b5 = "five", b6 = "six", b7 = "seven", b8 = "eight"
+    var c1 = 0.5, c2 = 1.5, c3 = 2.5, c4 = 3.5, c5 = true, c6 = false, c7 = true
+    var d1: String?, d2: Int?, d3 = "end"
+}
+
+/// The struct, set over itself and over one change.
 func encodes() throws {
-    struct Settings: Codable, Equatable {
-        var a1 = 1, a2 = 2, a3 = 3, a4 = 4, a5 = 5, a6 = 6, a7 = 7, a8 = 8, a9 = 9
-        var b1 = "one", b2 = "two", b3 = "three", b4 = "four", b5 = "five", b6 = "six", b7 = "seven", b8 = "eight"
-        var c1 = 0.5, c2 = 1.5, c3 = 2.5, c4 = 3.5, c5 = true, c6 = false, c7 = true
-        var d1: String?, d2: Int?, d3 = "end"
-    }
     var options = DefaultsStore.Options()
     options.durability = .manual
     let store = try DefaultsStore.open(path: folder + "/struct.plist", options: options)
@@ -394,4 +397,40 @@ func encodes() throws {
     else { throw PeerError(text: "the struct is not what was set") }
     row("encode of a struct of 27 fields over itself", unit: "µs", [("", same / 1000)])
     row("encode of a struct of 27 fields over one change", unit: "µs", [("", changed / 1000)])
+}
+
+/// A leaf and the struct, read of a store with three loaded layers beside its own, and of one without.
+func layers() throws {
+    let managed = folder + "/managed.plist"
+    try PropertyListFile.write(PropertyList(any: ["locked": 1]), to: managed, as: .xml)
+    var options = DefaultsStore.Options()
+    options.durability = .manual
+    let whole = try KeyValueEncoder().encodeToPropertyList(Settings())
+    let halves = [true, false].map { isLower in
+        Dictionary(uniqueKeysWithValues: whole.entries.filter { ($0.key < "b5") == isLower }.map { ($0.key, $0.value) })
+    }
+    let alone = try DefaultsStore.open(path: folder + "/alone.plist", options: options)
+    try alone.set(whole, forKey: "settings")
+    options.managedFile = managed
+    options.arguments = try PropertyList(any: ["verbose": true])
+    options.defaults = try PropertyList(any: ["settings": PropertyList(halves[0])])
+    let layered = try DefaultsStore.open(path: folder + "/layered.plist", options: options)
+    for (key, value) in halves[1] { try layered.set(value, at: ["settings", .key(key)]) }
+    let (leaf, leafAlone) = try (reads(of: layered, ["settings", "d3"]), reads(of: alone, ["settings", "d3"]))
+    row("get of a leaf over three layers", [("", leaf), ("one layer", leafAlone)])
+    let lower = try reads(of: layered, ["settings", "a1"])
+    row("get of a leaf of the lowest of three layers", [("", lower), ("one layer", leafAlone)])
+    let (merged, mergedAlone) = try (decodes(of: layered), decodes(of: alone))
+    row("decode of a struct of 27 fields over three layers", [("", merged), ("one layer", mergedAlone)])
+}
+
+private func reads(of store: DefaultsStore, _ path: PropertyListPath) throws -> Double {
+    try time(7, repetitions: 10_000) { for _ in 0..<10_000 { _ = try store.value(at: path) } }
+}
+
+private func decodes(of store: DefaultsStore) throws -> Double {
+    guard try store.decode(Settings.self, forKey: "settings") == Settings() else { throw PeerError(text: "layers") }
+    return try time(7, repetitions: 1000) {
+        for _ in 0..<1000 { _ = try store.decode(Settings.self, forKey: "settings") }
+    }
 }

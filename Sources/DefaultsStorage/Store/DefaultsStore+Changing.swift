@@ -157,7 +157,8 @@ extension DefaultsStore {
             if path.steps.count == 1 { return try setStored(value, forUTF8Key: utf8) }
             try checkChange(utf8, path, value)
             for index in 1..<path.steps.count { try checkKey(at: index, of: path) }
-            guard let own = try unlocked(value, at: path) else { return }
+            let own = layers.managed?.stored(utf8) == nil ? value : try unlocked(value, at: path)
+            guard let own else { return }
             try setOwn(own, at: path, of: utf8, try leftOut(of: value, at: path, of: utf8))
         }
     }
@@ -240,7 +241,7 @@ extension DefaultsStore {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])
         }
         var own = value
-        if layers.managed != nil {
+        if layers.managed?.stored(key) != nil {
             guard let open = try unlocked(value, at: [.key(utf8: key)]) else { return }
             own = open
         }
@@ -341,7 +342,10 @@ extension DefaultsStore {
         }
         try checkWritable()
         try domain.transactionAsWhole(state) { () throws(DefaultsError) in
-            for key in try settings() where dictionary[key] == nil { _ = try remove(at: [.key(key)]) }
+            // What the store has of its own under a lock goes as well.
+            for key in try settings() where dictionary[key] == nil || lock(at: [.key(key)]).isWhole {
+                try removeSetting(key)
+            }
             var lower = LayeredValue(omitting: UnsetPaths.reserved)
             try self.lower.addAll(to: &lower)
             let left = (try merged(lower, at: [], isKept: false)?.keys ?? []).filter { key in
@@ -356,8 +360,17 @@ extension DefaultsStore {
         try checkWritable()
         return try domain.transaction(until: deadline, isOneCall: true) { () throws(DefaultsError) in
             let keys = try settings()
-            for key in keys { _ = try remove(at: [.key(key)]) }
+            for key in keys { try removeSetting(key) }
             return !keys.isEmpty
+        }
+    }
+
+    /// Removes a key of the application's domain, also one that is locked: the locked value stays.
+    private func removeSetting(_ key: String) throws(DefaultsError) {
+        try key.withBytes { bytes throws(DefaultsError) in
+            let utf8 = bytes.bindMemory(to: UInt8.self)
+            try checkChange(utf8, nil, nil)
+            _ = try removeOwn([.key(key)], of: utf8, UnsetChange(set: [[.key(key)]]))
         }
     }
 
@@ -386,6 +399,7 @@ extension DefaultsStore {
         try state.limits.checkRegistered(new.size)
         domain.lock.withLock {
             state.registered = new
+            state.registrations &+= 1
             for key in dictionary.keys {
                 key.withBytes { domain.inbox.noteChange(of: $0.bindMemory(to: UInt8.self)) }
             }

@@ -104,8 +104,12 @@ final class HandleState {
     let limits: StoreLimits
     let quotas: [Quota]
     var registered = emptyDictionary
+    /// Counts the changes of the registered defaults.
+    var registrations: UInt64 = 0
     /// Values that were merged of several layers, and what of.
     var merged: [PropertyListPath: (of: LayeredValue, value: PropertyList)] = [:]
+    /// The dictionaries of top-level keys, as they were when the layers had made so many changes together.
+    var wholes = KeyTable<(value: PropertyList, changes: UInt64)>()
     fileprivate var isClosed = false
     var watches: WatchList?
 
@@ -196,6 +200,39 @@ extension DefaultsStore {
         if let end = schema?.types?.endOfVariant(key, steps) {
             return try layered(key, steps[..<end], range)?.value(atSteps: steps[end...])
         }
+        guard range == .all else { return try layeredAnew(key, steps, range) }
+        if case .alone(let value) = try uppermost(key, steps) { return value }
+        guard steps.isEmpty, let changes = self.changes else { return try layeredAnew(key, steps, range) }
+        let known = domain.lock.withLock { state.wholes[key] }
+        if let known, known.changes == changes { return known.value }
+        guard let value = try layeredAnew(key, steps, range) else { return nil }
+        domain.lock.withLock {
+            if state.wholes.count >= Self.mostMerged { state.wholes = KeyTable() }
+            state.wholes.set((value, changes), for: key)
+        }
+        return value
+    }
+
+    /// The number of changes of all layers; nil in a transaction of any thread, in which two threads see two values.
+    private var changes: UInt64? {
+        guard let own = domain.lock.withLock({ domain.open == nil ? domain.generation &+ state.registrations : nil })
+        else { return nil }
+        return lower.allDomains.reduce(own) { sum, layer in sum &+ layer.lock.withLock { layer.generation } }
+    }
+
+    /// What the uppermost layers say of a value.
+    private func uppermost(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) throws(DefaultsError) -> Uppermost {
+        if layers.managed?.stored(key) != nil || layers.arguments?[utf8: key] != nil { return .several }
+        if let found = try domain.uppermost(key, steps, state) { return found }
+        return try lower.uppermost(key, steps)
+    }
+
+    /// The value at a path, merged of the layers of a range.
+    private func layeredAnew(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, _ range: LayerRange
+    ) throws(DefaultsError) -> PropertyList? {
         var value = LayeredValue()
         if range == .all { layers.addUpper(to: &value, key, steps) }
         if value.isDecided {
@@ -232,6 +269,9 @@ extension DefaultsStore {
 
     /// The paths that are unset in the application's domain.
     func unsetPaths() -> PathTree? { domain.lock.withLock { domain.unsetPaths(in: domain.target) } }
+
+    /// Whether any path is unset in the application's domain.
+    package var hasUnsetPaths: Bool { unsetPaths() != nil }
 
     /// The paths, relative to `path`, that are unset in the application's domain.
     package func unsetPaths(below path: PropertyListPath) -> [PropertyListPath] {

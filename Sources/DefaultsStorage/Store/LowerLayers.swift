@@ -5,6 +5,9 @@ internal import PropertyLists
 /// `@unchecked Sendable`: the handle's state is guarded by the domain's lock.
 final class LowerLayers: @unchecked Sendable {
     let layers: SearchLayers
+    /// The domains below the application's, the upper ones first; and all but the application's.
+    private let domains: [Domain]
+    let allDomains: [Domain]
     let schema: DefaultsSchema?
     /// The defaults of the schema's types, of top-level keys, as they are stored.
     let schemaDefaults: PropertyList
@@ -16,6 +19,8 @@ final class LowerLayers: @unchecked Sendable {
         _ layers: SearchLayers, _ schema: DefaultsSchema?, _ state: HandleState, _ domain: Domain
     ) throws(DefaultsError) {
         self.layers = layers
+        domains = layers.lower
+        allDomains = layers.domains
         self.schema = schema
         self.state = state
         self.domain = domain
@@ -31,12 +36,23 @@ final class LowerLayers: @unchecked Sendable {
     func add(
         to value: inout LayeredValue, _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(DefaultsError) {
-        for domain in layers.lower {
+        for domain in domains {
             if let top = try domain.value(key) { value.add(top, steps, isLower: true) }
             if value.isDecided { return }
         }
         if let top = registered[utf8: key] { value.add(top, steps, isLower: true) }
         if let top = schemaDefaults[utf8: key] { value.add(top, steps, isLower: true) }
+    }
+
+    /// What the uppermost of the layers says of a value.
+    func uppermost(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) throws(DefaultsError) -> Uppermost {
+        for domain in domains {
+            if let top = try domain.value(key), let found = top.uppermost(steps) { return found }
+        }
+        if let top = registered[utf8: key], let found = top.uppermost(steps) { return found }
+        return schemaDefaults[utf8: key]?.uppermost(steps) ?? .alone(nil)
     }
 
     /// Adds the dictionaries of the layers as wholes.
@@ -62,6 +78,22 @@ final class LowerLayers: @unchecked Sendable {
             try value.merged(at: path, isWhole: schema.isVariant)
         }
         if let whole { try schema.check(whole, of: name) }
+    }
+}
+
+/// What one layer says of the value at a path.
+enum Uppermost {
+    /// No lower layer counts: the value, if there is one.
+    case alone(PropertyList?)
+    /// A dictionary, which is merged with those of lower layers.
+    case several
+}
+
+extension PropertyList {
+    /// What a layer whose value of the path's first key this is says of the value at `steps`; nil for nothing.
+    fileprivate func uppermost(_ steps: ArraySlice<PropertyListPath.Step>) -> Uppermost? {
+        if let value = value(atSteps: steps) { return value.kind == .dictionary ? .several : .alone(value) }
+        return hides(steps) ? .alone(nil) : nil
     }
 }
 

@@ -71,6 +71,19 @@ extension Domain {
         if unset.covers(path[...]) { value.decide() } else { value.unset = unset.node(at: path[...]) }
     }
 
+    /// What the domain says of the value at a path; nil for nothing.
+    func uppermost(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, _ handle: HandleState
+    ) throws(DefaultsError) -> Uppermost? {
+        lock.lock()
+        defer { lock.unlock() }
+        try handle.checkOpen()
+        let target = self.target
+        if let own = try lookUp(key, steps, in: target) { return own.kind == .dictionary ? .several : .alone(own) }
+        if !steps.isEmpty, hides(key, steps, in: target) { return .alone(nil) }
+        return unsetPaths(in: target) == nil ? nil : .several
+    }
+
     /// Whether a value that is no dictionary stands on the way; with the lock held.
     private func hides(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, in target: Delta

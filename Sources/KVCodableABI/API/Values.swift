@@ -34,7 +34,7 @@ func read(
     let stored = try store.stored(forUTF8Key: key)
     guard let type = Handle.borrow(type, as: TypeHandle.self)?.type else { return stored }
     guard let stored else { return type.defaultValue }
-    guard stored.kind == .dictionary else { return try type.read(stored) { [.key(utf8: key)] } }
+    guard stored.kind == .dictionary, store.hasUnsetPaths else { return try type.read(stored) { [.key(utf8: key)] } }
     return try store.value(at: [.key(utf8: key)], as: type)
 }
 
