@@ -33,8 +33,8 @@ final class Domain: @unchecked Sendable {
     // Guarded by `lock`.
     var delta = Delta()
     var committing: Delta?
-    var committed: Delta?
-    var base = emptyDictionary
+    var committed: Delta? { didSet { mayHaveUnset = true } }
+    var base = emptyDictionary { didSet { mayHaveUnset = true } }
     var generation: UInt64 = 1
     var handles = HandleCounts()
     var isScheduled = false
@@ -57,6 +57,8 @@ final class Domain: @unchecked Sendable {
     var unreadable: DefaultsError?
     /// The schemas of all handles, with the layers below that the handles have.
     var schemas: [LowerLayers] = []
+    /// False if the domain is known to list no unset paths. Every get and set would look for the list.
+    var mayHaveUnset = true
     /// The paths that are unset, with the list that they were read from.
     var unset: (list: PropertyList, tree: PathTree?)?
     /// Values that merges have made and that are not checked yet.
@@ -230,6 +232,7 @@ extension Domain {
             try checkQuotas(setting: value, at: [], of: key, growth, in: target, handle, [.key(utf8: key)])
             try count(growth, in: target, handle, at: [.key(utf8: key)])
             if let index { target.set(value, at: index) } else { target.set(value, for: key) }
+            if UnsetPaths.isKey(key) { mayHaveUnset = true }
             setUnsetList(newUnset, in: target)
             return noteChange(of: key)
         }

@@ -102,9 +102,10 @@ extension DefaultsStore {
     func leftOut(
         of value: PropertyList, at path: PropertyListPath?, of key: UnsafeBufferPointer<UInt8>
     ) throws(DefaultsError) -> UnsetChange? {
-        guard value.kind == .dictionary, let lower = try layered(key, path?.steps.dropFirst() ?? [], .lower) else {
-            return nil
-        }
+        let steps = path?.steps.dropFirst() ?? []
+        guard value.kind == .dictionary, case .dictionary = try self.lower.uppermost(key, steps),
+            let lower = try layered(key, steps, .lower)
+        else { return nil }
         let path = path ?? [.key(utf8: key)]
         var unset: [PropertyListPath] = []
         value.leavesOut(of: lower, at: path, into: &unset) { schema?.types?.isVariant(at: $0) ?? false } isStructure: {

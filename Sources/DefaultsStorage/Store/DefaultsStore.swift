@@ -224,9 +224,11 @@ extension DefaultsStore {
     private func uppermost(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) throws(DefaultsError) -> Uppermost {
-        if layers.managed?.stored(key) != nil || layers.arguments?[utf8: key] != nil { return .several }
-        if let found = try domain.uppermost(key, steps, state) { return found }
-        return try lower.uppermost(key, steps)
+        if layers.managed?.stored(key) != nil || layers.arguments?[utf8: key] != nil { return .dictionary(nil) }
+        guard let found = try domain.uppermost(key, steps, state) else { return try lower.uppermost(key, steps) }
+        // The only layer that has a dictionary there.
+        if case .dictionary(let own?) = found, case .alone = try lower.uppermost(key, steps) { return .alone(own) }
+        return found
     }
 
     /// The value at a path, merged of the layers of a range.

@@ -85,14 +85,14 @@ final class LowerLayers: @unchecked Sendable {
 enum Uppermost {
     /// No lower layer counts: the value, if there is one.
     case alone(PropertyList?)
-    /// A dictionary, which is merged with those of lower layers.
-    case several
+    /// A dictionary, which is merged with those of lower layers; nil for an unknown one.
+    case dictionary(PropertyList?)
 }
 
 extension PropertyList {
     /// What a layer whose value of the path's first key this is says of the value at `steps`; nil for nothing.
     fileprivate func uppermost(_ steps: ArraySlice<PropertyListPath.Step>) -> Uppermost? {
-        if let value = value(atSteps: steps) { return value.kind == .dictionary ? .several : .alone(value) }
+        if let value = value(atSteps: steps) { return value.kind == .dictionary ? .dictionary(value) : .alone(value) }
         return hides(steps) ? .alone(nil) : nil
     }
 }

@@ -20,7 +20,7 @@ enum UnsetPaths {
         return keys.isEmpty || keys.count != element.count ? nil : keys
     }
 
-    static func isKey(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool { bytes.elementsEqual(key.utf8) }
+    static func isKey(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool { bytes.count == 7 && bytes.elementsEqual(key.utf8) }
 
     /// Merges two changes of the list, where none is as good as one without paths.
     static func merged(
@@ -91,7 +91,13 @@ extension Domain {
 
     /// The list as it is stored. One that cannot be read lists nothing.
     private func unsetList(in target: Delta) -> PropertyList? {
-        UnsetPaths.key.withBytes { key in (try? lookUp(key.bindMemory(to: UInt8.self), [], in: target)).flatMap { $0 } }
+        guard mayHaveUnset else { return nil }
+        let list = UnsetPaths.key.withBytes { key in
+            (try? lookUp(key.bindMemory(to: UInt8.self), [], in: target)).flatMap { $0 }
+        }
+        // A transaction of another thread may have one.
+        if list == nil, open == nil { mayHaveUnset = false }
+        return list
     }
 
     /// The list that a change makes of the present one; nil where it changes nothing.
@@ -110,6 +116,7 @@ extension Domain {
     /// Makes a change of the list, that ``changedUnsetList(_:_:in:)`` gave.
     func setUnsetList(_ change: Delta.Change?, in target: Delta) {
         guard let change else { return }
+        mayHaveUnset = true
         UnsetPaths.key.withBytes { bytes in
             let key = bytes.bindMemory(to: UInt8.self)
             note(size(of: change.value, key) - size(of: key, in: target), in: target)
