@@ -1024,6 +1024,17 @@ class store {
         optional({found.layer, found.suite, detail::text(found.file)}));
   }
 
+  // Whether the administrator has locked the value, so that a set of another
+  // one is KV_FORCED.
+  outcome<bool> is_forced(const path &at) const {
+    int is_forced = 0;
+    kv_error *problem = nullptr;
+    kv_status status = kv_store_is_forced(handle(), at.data(), at.size(),
+                                          &is_forced, &problem);
+    if (status != KV_OK) return detail::deliver<bool>(error(status, problem));
+    return detail::deliver<bool>(is_forced == 1);
+  }
+
   // reset() removes the store's own value, so that a default shows again, and
   // rename() moves a value to a path without one. Both give whether there was a
   // value.

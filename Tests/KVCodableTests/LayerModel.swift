@@ -151,15 +151,18 @@ struct LayerModel {
         guard case .dictionary(let entries) = new, case .dictionary(let others)? = old, !isEnum(path) else {
             return try set(new, at: path)
         }
-        // Upper layers hide what the store has there.
-        if let hidden = own[path], !hidden.isDictionary { throw Unsettled() }
-        for key in Set(others.keys).union(entries.keys).sorted() {
-            if let value = entries[key] {
+        // What becomes of another kind of value below a dictionary of an upper layer is not settled.
+        if changeable[path]?.isDictionary == false { throw Unsettled() }
+        for key in others.keys where entries[key] == nil { try remove(path + [key]) }
+        var refused: [[String]] = []
+        for (key, value) in entries {
+            do {
                 try store(value, insteadOf: others[key], at: path + [key])
-            } else {
-                try remove(path + [key])
+            } catch Refusal.forced(let paths) {
+                refused += paths
             }
         }
+        if !refused.isEmpty { throw Refusal.forced(refused) }
     }
 
     // MARK: - Locks

@@ -8,7 +8,7 @@ struct RandomScenario {
     private var layerNames: [String] = []
     private var steps: [PropertyList] = []
     private var entries: [String: PropertyList] = [:]
-    private let isPropertyList: Bool
+    private let engine: String
 
     static let length = 10
 
@@ -16,8 +16,7 @@ struct RandomScenario {
         numbers = SeededGenerator(seed: seed)
         // Files take time; in memory nobody sees the unset paths.
         let choice = Int.random(in: 0..<8, using: &numbers)
-        let engine = choice < 3 ? ["xml", "json", "sqlite"][choice] : "memory"
-        isPropertyList = engine == "xml" || engine == "json"
+        engine = choice < 3 ? ["xml", "json", "sqlite"][choice] : "memory"
         entries["name"] = PropertyList("random \(seed)")
         entries["engines"] = PropertyList([PropertyList(engine)])
         model.isTyped = number(3) == 0
@@ -148,7 +147,7 @@ struct RandomScenario {
         add(registered, "registered")
         if model.isTyped { add(["main": ["x": 5], "sizes": [1, 2], "count": 3], "schema") }
         // Locked values cannot be put into a store in memory.
-        if isMemory, model.managed != .empty { return }
+        if engine == "memory", model.managed != .empty { return }
         model.own = LayerTree(layer())
         entries["start"] = stored
     }
@@ -227,7 +226,12 @@ struct RandomScenario {
         case 7: return try remove(&model, "reset")
         case 8, 9: return try setElement(&model)
         case 10: return try transaction(&model)
-        default: return number(2) == 0 ? ["reopen": true] : try meanwhile(&model)
+        default:
+            switch number(3) {
+            case 0: return ["reopen": true]
+            case 1: return try meanwhile(&model)
+            default: return otherProcess(&model)
+            }
         }
     }
 
@@ -326,7 +330,7 @@ struct RandomScenario {
 
     /// A change of ours beside a foreign program's, which writes the file as it was with a key of its own.
     private mutating func meanwhile(_ model: inout LayerModel) throws -> PropertyList? {
-        guard isPropertyList, !model.isTyped, model.own[["f"]] == nil else { return nil }
+        guard engine == "xml" || engine == "json", !model.isTyped, model.own[["f"]] == nil else { return nil }
         let theirs = LayerTree.leaf(PropertyList(number(9)))
         let before = LayerTree(stored).setting(theirs, at: ["f"])
         steps.append(["sync": true])
@@ -338,5 +342,32 @@ struct RandomScenario {
         model.own = model.own.setting(theirs, at: ["f"])
         steps += [ours, ["by": "foreign", "write": before.list]]
         return ["sync": true]
+    }
+
+    /// A change of ours beside one that another process makes elsewhere: it opens the file alone, without the layers.
+    private mutating func otherProcess(_ model: inout LayerModel) -> PropertyList? {
+        let (path, value) = change()
+        let isRemoval = number(3) == 0
+        let isPossible = isRemoval ? model.own[path] != nil && path.last != "x" : !value.kind.isContainer
+        guard engine != "memory", isPossible, isReachable(path, in: model.own) else { return nil }
+        steps.append(["sync": true])
+        guard let ours = try? set(&model), let changed = ours["set"]?.elements.compactMap(\.string),
+            !changed.starts(with: path), !path.starts(with: changed)
+        else {
+            steps.removeLast()
+            return nil
+        }
+        pending = nil
+        model.own = isRemoval ? model.own.removing(path) : model.own.setting(LayerTree(value), at: path)
+        model.unset = model.unset.filter { !$0.starts(with: path) }
+        let theirs: PropertyList =
+            isRemoval ? ["by": "B", "remove": list(path)] : ["by": "B", "set": list(path), "to": value]
+        steps += [ours, theirs]
+        return ["sync": true]
+    }
+
+    /// Whether the store's own values have dictionaries alone on the way to a path.
+    private func isReachable(_ path: [String], in own: LayerTree) -> Bool {
+        path.indices.allSatisfy { own[Array(path[..<$0])]?.isDictionary != false }
     }
 }

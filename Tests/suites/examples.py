@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs the demonstration, the examples and the pages' snippets; checks their commands and links. Prints TAP."""
+import itertools
 import os
 import plistlib
 import re
@@ -8,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tap import ROOT, check, environment, finish, run, version
+from tap import ROOT, SWIFT, check, environment, finish, run, version
 
 ENVIRONMENT = environment(LUA_CPATH=f"{ROOT}/build/?.so;;")
 
@@ -217,6 +218,53 @@ def c_snippets(folder, language):
         check(good, f"{name} runs", output)
 
 
+# The Swift modules behind KVCodable, and the C ones.
+MODULES = ("KVCodable", "CodableTypes", "DefaultsStorage", "KeyValueCoding", "KeyedArchives", "PropertyLists", "CKVSystem",
+           "CKVSQLite")
+
+
+def build_swift(source, program):
+    """Builds a Swift program with the modules of the debug build, as a package would."""
+    good, output = run(SWIFT, "build", "--target", "KVCodable", cwd=ROOT)
+    built = ROOT / ".build/debug"
+    # A build leaves the objects of sources that are gone.
+    sources = {path.name for path in (ROOT / "Sources").rglob("*.*")}
+    objects = [str(path) for module in MODULES for path in (built / f"{module}.build").rglob("*.o")
+               if path.stem in sources]
+    maps = [word for path in built.glob("CKV*.build/module.modulemap") for word in ("-Xcc", f"-fmodule-map-file={path}")]
+    compiler = Path(shutil.which(SWIFT) or "").with_name("swiftc")
+    return (good, output) if not good else run(
+        str(compiler), "-swift-version", "6", "-I", built / "Modules", "-I", ROOT / "include", *maps, source, *objects,
+        "-o", program)
+
+
+# proves: G113
+def orders(folder):
+    """The README's programs change one file: in each order each of them runs and finds what it expects."""
+    place = folder / "orders"
+    place.mkdir()
+    code = {language: next(code for name, code in snippets(language) if name.startswith("README.md: "))
+            for language in ("lua", "c", "cpp", "swift")}
+    commands = {"lua": ["lua5.4", str(place / "main.lua")]}
+    for language in code:
+        source, program = place / f"main.{language}", str(place / f"{language}-program")
+        source.write_text(code[language])
+        if language == "lua":
+            continue
+        commands[language] = [program]
+        good, output = build_swift(source, program) if language == "swift" else run(
+            *C_COMPILERS[language], f"-I{ROOT}/include", source, "-o", program, f"-L{ROOT}/build", "-lkvcodable",
+            f"-Wl,-rpath,{ROOT}/build")
+        check(good, f"the README's program in {language} compiles", output)
+    for order in itertools.permutations(commands):
+        home = place / "-".join(order)
+        home.mkdir(mode=0o700)
+        outcomes = [(language, *run(*commands[language], cwd=home, env={**ENVIRONMENT, "XDG_CONFIG_HOME": str(home)}))
+                    for language in order]
+        bad = [f"{language}: {output}" for language, good, output in outcomes if not good]
+        check(not bad, f"the README's programs run on one file: {', '.join(order)}", "\n".join(bad))
+
+
 # Names that the examples of the headers and of the annotations take for given.
 C_GIVEN = {"store": "kv_store *store", "tree": "const kv_tree *tree", "L": "lua_State *L"}
 LUA_GIVEN = {"kv": 'local kv = require "kvcodable"',
@@ -397,6 +445,7 @@ def main():
         from_ffi(folder)
         c_snippets(folder, "c")
         c_snippets(folder, "cpp")
+        orders(folder)
         c_headers(folder)
         cpp_header(folder)
         annotations(folder)

@@ -89,11 +89,11 @@ function actions.get(run, step)
 end
 
 function actions.update(run, step)
-  run.target:update(path(step.update), function(value)
+  run.target:update(path(step.update), step.type, function(value)
     value = value or {}
     change(value, step)
     return value
-  end, step.type)
+  end)
 end
 
 function actions.edit(run, step)

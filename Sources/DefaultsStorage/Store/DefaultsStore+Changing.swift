@@ -31,13 +31,17 @@ extension DefaultsStore {
         guard !path.isEmpty else {
             var dropped = 0
             // A field that is left out has its default again.
-            let isOther = { (key: String) in change.replaces || !types.isStructure(at: []) && !types.isField(at: [.key(key)]) }
+            let isOther = { (key: String) in
+                change.replaces || !types.isStructure(at: []) && !types.isField(at: [.key(key)])
+            }
             try replaceAll(with: value, unsetting: isOther) { key, value throws(DefaultsError) in
                 dropped += try set(value, at: [.key(key)], SchemaChange(replaces: change.replaces))
             }
             return dropped
         }
-        let shape = TypedShape { types.isVariant(at: path.appending($0)) } isStructure: {
+        let shape = TypedShape {
+            types.isVariant(at: path.appending($0))
+        } isStructure: {
             types.isStructure(at: path.appending($0))
         } hasDefault: {
             types.hasOptionalDefault(at: path.appending($0))
@@ -102,8 +106,11 @@ extension DefaultsStore {
             try PropertyList.merge(
                 ancestor: ancestor, ours: ours, theirs: theirs, rules: mergeRules(at: path), limits: .store)
         }
-        if ancestor == nil, let value = merged.value {
-            if value != theirs { try setStored(value, at: path) }
+        if merged.value == theirs {
+            // Without a difference the file may have changed.
+            if loadsChanges() { return try merge(ancestor: ancestor, ours: ours, at: path) }
+        } else if ancestor == nil, let value = merged.value {
+            try setStored(value, at: path)
         } else {
             try store(from: theirs, to: merged.value, at: path)
         }
@@ -192,14 +199,17 @@ extension DefaultsStore {
         }
     }
 
-    /// The array that a path leads into where only lower layers have it, and the number of steps that lead to it.
+    /// The array that a path leads into where only lower layers or a type's default have it, and the number of steps
+    /// that lead to it.
     private func lowerArray(
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>
     ) throws(DefaultsError) -> (array: PropertyList, end: Int)? {
-        guard let end = path.steps.firstIndex(where: { !$0.isKey }) else { return nil }
-        let steps = path.steps[1..<end]
-        if domain.holds(key, steps) { return nil }
-        var value = try layered(key, steps, .ownAndLower)
+        guard
+            let end = path.steps.indices.first(where: { index in
+                !path.steps[index].isKey && !domain.holds(key, path.steps[1..<index])
+            })
+        else { return nil }
+        var value = try layered(key, path.steps[1..<end], .ownAndLower)
         if value == nil { value = try stored(at: PropertyListPath(Array(path.steps[..<end]))) }
         guard let value, value.kind == .array else { return nil }
         return (value, end)
@@ -335,7 +345,8 @@ extension DefaultsStore {
     ///
     /// - Parameter unsetting: whether a key of lower layers that the dictionary leaves out becomes unset.
     func replaceAll(
-        with dictionary: PropertyList, unsetting: (String) -> Bool, _ set: (String, PropertyList) throws(DefaultsError) -> Void
+        with dictionary: PropertyList, unsetting: (String) -> Bool,
+        _ set: (String, PropertyList) throws(DefaultsError) -> Void
     ) throws(DefaultsError) {
         guard dictionary.kind == .dictionary else {
             throw DefaultsError(.invalidValue, .expected("Dictionary at the root", found: "\(dictionary.kind)"))

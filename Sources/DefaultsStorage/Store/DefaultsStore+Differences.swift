@@ -41,6 +41,8 @@ extension DefaultsStore {
         try checkElement(change.ancestor, at: path, is: old)
         guard let encoded = try encode(old) else { return nil }
         if change.ancestor != nil {
+            // Without a difference the file may have changed.
+            if encoded.list == old, loadsChanges() { return try setTyped(at: path, change, shape, encode) }
             try store(from: old, to: encoded.list, at: path, shape.hasDefault)
         } else if try lowerValue(at: path) == nil {
             try setStored(encoded.list, at: path)
@@ -61,13 +63,16 @@ extension DefaultsStore {
         try withOwn(path, value) { key, value throws(DefaultsError) in
             var unset: [PropertyListPath] = []
             if let lower = try lowerValue(at: path) {
-                value.leavesOut(of: lower, at: [], into: &unset) { shape.isVariant($0) } isStructure: {
+                value.leavesOut(of: lower, at: [], into: &unset) {
+                    shape.isVariant($0)
+                } isStructure: {
                     shape.isStructure($0)
                 }
             }
             // Keys that the type does not know stay unset.
             unset += unsetPaths(below: path).filter { inner in
-                !inner.isEmpty && shape.isStructure(PropertyListPath(Array(inner.steps.dropLast()))) && !shape.knows(inner)
+                !inner.isEmpty && shape.isStructure(PropertyListPath(Array(inner.steps.dropLast())))
+                    && !shape.knows(inner)
             }
             try setOwn(value, at: path, of: key, UnsetChange(set: [path], unset: unset.map { path.appending($0) }))
         }
@@ -108,8 +113,11 @@ extension DefaultsStore {
         else { return nil }
         let path = path ?? [.key(utf8: key)]
         var unset: [PropertyListPath] = []
-        value.leavesOut(of: lower, at: path, into: &unset) { schema?.types?.isVariant(at: $0) ?? false } isStructure: {
-            _ in false
+        value.leavesOut(of: lower, at: path, into: &unset) {
+            schema?.types?.isVariant(at: $0) ?? false
+        } isStructure: {
+            _ in
+            false
         }
         if layers.managed != nil { unset = unset.filter { !lock(at: $0).isWhole } }
         return unset.isEmpty ? nil : UnsetChange(set: [path], unset: unset)
@@ -125,12 +133,7 @@ extension DefaultsStore {
         from old: PropertyList?, to new: PropertyList?, at path: PropertyListPath,
         _ hasDefault: ((PropertyListPath) -> Bool)? = nil, unsetting gone: [PropertyListPath] = []
     ) throws(DefaultsError) {
-        guard old != new || !gone.isEmpty else {
-            // The file may have changed.
-            if old == nil || !loadsChanges() { return }
-            let present = try stored(at: path)
-            return present == old ? () : try store(from: present, to: new, at: path, hasDefault)
-        }
+        guard old != new || !gone.isEmpty else { return }
         guard case .key(let key)? = path.steps.first else {
             throw DefaultsError(.pathMismatch, .expected("Array", found: "Dictionary"))
         }
@@ -194,7 +197,8 @@ private struct OwnDifference {
 
     /// The store's own value with the difference; recursion is bounded by the values' depth.
     mutating func apply(
-        _ own: PropertyList?, _ old: PropertyList?, _ new: PropertyList?, _ lower: PropertyList?, at path: PropertyListPath
+        _ own: PropertyList?, _ old: PropertyList?, _ new: PropertyList?, _ lower: PropertyList?,
+        at path: PropertyListPath
     ) throws(DefaultsError) -> PropertyList? {
         if old == new { return own }
         guard let new else {

@@ -8,16 +8,16 @@ enum UnsetPaths {
     /// The keys that are the store's own and no settings.
     static let reserved = [key, DefaultsMigration.versionKey]
 
-    /// The paths that a list names. Entries of another kind are ignored.
-    static func paths(in list: PropertyList?) -> [[String]] {
+    /// The paths that a list names. Other entries are ignored, and paths that are longer than a value is deep.
+    static func paths(in list: PropertyList?) -> [PropertyListPath] {
         guard let list, list.kind == .array else { return [] }
         return list.elements.compactMap { path($0) }
     }
 
-    fileprivate static func path(_ element: PropertyList) -> [String]? {
-        guard element.kind == .array else { return nil }
-        let keys = element.elements.compactMap { $0.string }
-        return keys.isEmpty || keys.count != element.count ? nil : keys
+    fileprivate static func path(_ element: PropertyList) -> PropertyListPath? {
+        guard element.kind == .array, element.count <= PropertyListLimits.store.depth else { return nil }
+        let steps = element.elements.compactMap { key in key.string.map { PropertyListPath.Step.key($0) } }
+        return steps.isEmpty || steps.count != element.count ? nil : PropertyListPath(steps)
     }
 
     static func isKey(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool { bytes.count == 7 && bytes.elementsEqual(key.utf8) }
@@ -33,7 +33,7 @@ enum UnsetPaths {
         return value == theirs ? nil : Delta.Change(value: value)
     }
 
-    static func tree(of list: PropertyList?) -> PathTree? { PathTree.of(paths(in: list).map { $0[...] }) }
+    static func tree(of list: PropertyList?) -> PathTree? { PathTree.of(paths(in: list).map { $0.steps[...] }) }
 }
 
 /// What a change of a store's own values does to the list of unset paths.
@@ -43,15 +43,26 @@ struct UnsetChange {
     /// The paths that the list takes up, but for those that lie below a listed one.
     var unset: [PropertyListPath] = []
 
-    /// The changed list, nil where it is empty; of no meaning where nothing changes.
+    /// Whether the change may alter a list with the paths of a tree.
+    func mayAlter(_ tree: PathTree?) -> Bool {
+        set.contains { tree?.node(at: $0.steps[...]) != nil } || unset.contains { tree?.covers($0.steps[...]) != true }
+    }
+
+    /// The changed list, nil where it is empty; of no meaning where nothing changes. Paths with indexes are left out.
     func applied(to list: PropertyList?) throws(PropertyListError) -> (list: PropertyList?, isChanged: Bool) {
         let old = UnsetPaths.paths(in: list)
-        let gone = set.compactMap { Self.keys(of: $0) }
-        var new = gone.isEmpty ? old : old.filter { path in !gone.contains { path.starts(with: $0) } }
-        for path in unset {
-            guard let keys = Self.keys(of: path), !new.contains(where: { keys.starts(with: $0) }) else { continue }
-            new = new.filter { !$0.starts(with: keys) } + [keys]
+        let gone = Set(set)
+        let kept = gone.isEmpty ? old : old.filter { !$0.isCovered(by: gone) }
+        var listed = Set(kept)
+        var added: [PropertyListPath] = []
+        for path in unset where path.steps.allSatisfy({ $0.isKey }) && !path.isCovered(by: listed) {
+            added.append(path)
+            listed.insert(path)
         }
+        let covering = Set(added)
+        let new =
+            kept.filter { !$0.isCovered(by: covering) }
+            + added.filter { !PropertyListPath(Array($0.steps.dropLast())).isCovered(by: covering) }
         guard new != old else { return (list, false) }
         var builder = PropertyListBuilder()
         try builder.beginArray()
@@ -59,21 +70,23 @@ struct UnsetChange {
         for element in list?.kind == .array ? list?.elements.map({ $0 }) ?? [] : [] {
             if UnsetPaths.path(element) == nil { try builder.append(element) }
         }
-        for keys in new { try builder.append(try PropertyList(any: keys)) }
+        for path in new { try builder.append(try PropertyList(any: path.steps.map { $0.key })) }
         try builder.end()
         let result = try builder.finish()
         return (result.count == 0 ? nil : result, true)
     }
+}
 
-    /// The keys of a path; nil for one that leads through an array, which the list never names.
-    private static func keys(of path: PropertyListPath) -> [String]? {
-        var keys: [String] = []
-        for step in path.steps {
-            guard case .key(let key) = step else { return nil }
-            keys.append(key)
-        }
-        return keys
+extension PropertyListPath {
+    /// Whether a set has the path, or one that the path lies below.
+    fileprivate func isCovered(by paths: Set<PropertyListPath>) -> Bool {
+        guard !paths.isEmpty else { return false }
+        return steps.indices.contains { paths.contains(PropertyListPath(Array(steps[...$0]))) }
     }
+}
+
+extension PropertyListPath.Step {
+    fileprivate var key: String { if case .key(let key) = self { key } else { "" } }
 }
 
 /// All with the lock held.
@@ -109,6 +122,7 @@ extension Domain {
         let list = unsetList(in: target)
         if list == nil, change?.unset.isEmpty ?? true { return nil }
         let change = change ?? UnsetChange(set: [path()])
+        guard change.mayAlter(unsetPaths(in: target)) else { return nil }
         let new = try translating { () throws(PropertyListError) in try change.applied(to: list) }
         return new.isChanged ? Delta.Change(value: new.list) : nil
     }

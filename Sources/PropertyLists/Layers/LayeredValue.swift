@@ -40,7 +40,10 @@ package struct LayeredValue {
 
     /// Adds the store's own value at the path; nil if a value of another kind stands on the way to it.
     package mutating func add(own value: PropertyList?) {
-        guard let value else { return isDecided = true }
+        guard let value else {
+            isDecided = true
+            return
+        }
         add(Part(value: value, isLocked: false, isLower: false))
     }
 
@@ -111,7 +114,7 @@ extension LayeredValue {
         while let key = Self.leastKey(entries) {
             let name = String(decoding: key, as: UTF8.self)
             var value = LayeredValue()
-            value.unset = unset?.children[name]
+            value.unset = unset?.children[.key(name)]
             for index in entries.indices {
                 guard let other = entries[index].key, compareBytes(other, key) == 0 else { continue }
                 let layer = layers[index]

@@ -2,17 +2,17 @@
 package final class PathTree: Sendable {
     /// Whether the node's own path is in the set.
     package let isListed: Bool
-    package let children: [String: PathTree]
+    package let children: [PropertyListPath.Step: PathTree]
 
-    private init(isListed: Bool, children: [String: PathTree]) {
+    private init(isListed: Bool, children: [PropertyListPath.Step: PathTree]) {
         self.isListed = isListed
         self.children = children
     }
 
-    /// The set of the paths; nil if there are none.
-    package static func of(_ paths: some Sequence<ArraySlice<String>>) -> PathTree? {
+    /// The set of the paths; nil if there are none. Recursion is as deep as the longest path.
+    package static func of(_ paths: some Sequence<ArraySlice<PropertyListPath.Step>>) -> PathTree? {
         var isListed = false
-        var inner: [String: [ArraySlice<String>]] = [:]
+        var inner: [PropertyListPath.Step: [ArraySlice<PropertyListPath.Step>]] = [:]
         for path in paths {
             guard let first = path.first else {
                 isListed = true
@@ -21,9 +21,8 @@ package final class PathTree: Sendable {
             inner[first, default: []].append(path.dropFirst())
         }
         if inner.isEmpty, !isListed { return nil }
-        // Recursion is bounded by the depth of a document, which each path is a part of.
-        var children: [String: PathTree] = [:]
-        for (key, rest) in inner { children[key] = of(rest) }
+        var children: [PropertyListPath.Step: PathTree] = [:]
+        for (step, rest) in inner { children[step] = of(rest) }
         return PathTree(isListed: isListed, children: children)
     }
 
@@ -31,7 +30,7 @@ package final class PathTree: Sendable {
     package func node(at steps: ArraySlice<PropertyListPath.Step>) -> PathTree? {
         var node = self
         for step in steps {
-            guard case .key(let key) = step, let next = node.children[key] else { return nil }
+            guard let next = node.children[step] else { return nil }
             node = next
         }
         return node
@@ -42,7 +41,7 @@ package final class PathTree: Sendable {
         var node = self
         for step in steps {
             if node.isListed { return true }
-            guard case .key(let key) = step, let next = node.children[key] else { return false }
+            guard let next = node.children[step] else { return false }
             node = next
         }
         return node.isListed
@@ -51,7 +50,7 @@ package final class PathTree: Sendable {
     /// The paths of the set, behind `path`.
     package func paths(below path: PropertyListPath = []) -> [PropertyListPath] {
         var result = isListed ? [path] : []
-        for (key, child) in children { result += child.paths(below: path.appending(.key(key))) }
+        for (step, child) in children { result += child.paths(below: path.appending(step)) }
         return result
     }
 }

@@ -240,7 +240,7 @@ static void statuses_of_options(void) {
   kv_store_options options = store_options(KV_ENGINE_AUTOMATIC);
   kv_store *store = NULL;
   kv_step key = kv_key("a");
-  write_file(in_folder("managed.plist"), "{\"a\": 1}");
+  write_file(in_folder("managed.plist"), "{\"a\": 2}");
   options.managed_file = kv_string(in_folder("managed.plist"));
   CHECK(kv_store_open_file(kv_string(in_folder("a.plist")), &options, &store,
                            NULL) == KV_OK);

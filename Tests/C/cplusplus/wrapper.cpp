@@ -211,6 +211,7 @@ void removals() {
   CHECK(!store.has("view") && !store.reset("view"));
   CHECK(!store.origin_of("view") && store.origin_of("ui"));
   CHECK(store.origin_of("ui")->layer == KV_LAYER_APPLICATION);
+  CHECK(!store.is_forced("ui"));
   CHECK(store.keys() == std::vector<std::string>({"ui"}));
 }
 

@@ -157,7 +157,7 @@ function hidden.changing_whole(store)
     store:version()
   end)
   store:remove "KVStoreVersion"
-  provoke("forced", "forced", true, store.set, store, "locked", 1)
+  provoke("forced", "forced", true, store.set, store, "locked", 2)
   local text
   local events = store:events(function(_, told) text = told end)
   store:set("long", ("x"):rep(300000))

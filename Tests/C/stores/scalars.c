@@ -162,7 +162,7 @@ static void refusals(void) {
   CHECK(all_give(store, KV_CLOSED));
   CHECK(kv_store_get_string(store, NULL, 0, NULL, NULL) == KV_CLOSED);
   kv_store_free(store);
-  write_file(in_folder("managed.plist"), "{\"n\": 1}");
+  write_file(in_folder("managed.plist"), "{\"n\": [1]}");
   options = store_options(KV_ENGINE_MEMORY);
   options.managed_file = kv_string(in_folder("managed.plist"));
   CHECK(kv_store_open_file(kv_string("a"), &options, &store, NULL) == KV_OK);

@@ -324,8 +324,7 @@ static void run_with_engines(const kv_cursor *scenario, kv_registry *types) {
   kv_cursor start, managed;
   int has_other = is_shared(scenario, "\"by\":") || has_name(scenario);
   /* Locked values cannot be put into a store in memory. */
-  if (kv_cursor_get(scenario, kv_string("start"), &start) == KV_OK &&
-      kv_cursor_get(scenario, kv_string("managed"), &managed) == KV_OK)
+  if (has(scenario, "start", &start) && has(scenario, "managed", &managed))
     has_other = 1;
   int is_foreign = is_shared(scenario, "\"by\":\"foreign\"");
   for (int i = 0; i < 4; i++)

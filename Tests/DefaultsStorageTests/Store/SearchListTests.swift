@@ -170,6 +170,27 @@ import Testing
         #expect(try store.value(at: ["below"]) == list(["a": 1, "b": 2]))
     }
 
+    @Test("passes over an unset path that is longer than a value is deep, and keeps it")
+    func passesOverLongPaths() throws {
+        let long = [String](repeating: "below", count: 200_000)
+        try Data(list(["KVUnset": [long, ["below", "a"]]]).serialized(as: .xml))
+            .write(to: URL(fileURLWithPath: folder.file("a.plist")))
+        let store = try layered()
+        #expect(try store.value(at: ["below"]) == list(["b": 2]))
+        try store.remove(at: ["below", "b"])
+        #expect(
+            try store.dictionary(of: .application) == list(["KVUnset": [long, ["below", "a"], ["below", "b"]]]))
+    }
+
+    @Test("notes many unset paths in a time that grows with their number")
+    func notesManyPaths() throws {
+        let many = Dictionary(uniqueKeysWithValues: (0..<50_000).map { ("key\($0)", 1) })
+        let store = try layered()
+        try store.register(list(many))
+        try store.set(list(["own": 2]), at: [])
+        #expect(try store.value(at: []) == list(["own": 2, "locked": "managed", "argued": "arguments"]))
+    }
+
     @Test(
         "copies no lower layer's value for a change that fails or makes nothing",
         arguments: [DefaultsDurability.manual, .immediate])
