@@ -334,7 +334,8 @@ function empty(input) {
 // Takes a text out of its input, and gives it to what saves it: what is typed on is another text. One that is not saved is in the
 // input again, or at the foot of the page where more is typed by then.
 const refused = new WeakMap(); // inputs; for each the notes of its texts at the foot
-async function deliver(input, act, text = input.value) {
+async function deliver(input, act) {
+  const text = input.value;
   const path = pathOf(input);
   const notes = refused.get(input) ?? new Map();
   refused.set(input, notes);
@@ -514,7 +515,7 @@ function list(owner, path, type, labels) {
     if (key === "Enter") add();
     if (key === "Escape") empty(added);
   };
-  const add = (again) => hasText ? deliver(added, insert, again) : insert();
+  const add = () => hasText ? deliver(added, insert) : insert();
   const insert = oneAtATime(async (hasWaited, text) => {
     const count = items.length;
     if (text === "" && hasWaited) return true;
@@ -526,7 +527,7 @@ function list(owner, path, type, labels) {
       return owner.note(adder, error.message);
     }
     if (value === undefined) return added.focus();
-    if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, () => add(text))) return undefined;
+    if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, null)) return undefined;
     follow(hasText ? added : firstIn(items[count]?.node), adder);
     return true;
   });
@@ -627,8 +628,7 @@ function table(owner, path, type, labels) {
     if (keys.get(path[0])?.hidden) return owner.note(added, keys.get(path[0]).hidden);
     if (rows.has(key)) return owner.note(added, `There is a key ${key} already.`);
     const value = begun(resolved(type.element).initial);
-    const again = () => deliver(added, insert, key);
-    if (!await owner.edit(added, "set", [...path, key], { value }, undefined, again)) return undefined;
+    if (!await owner.edit(added, "set", [...path, key], { value }, undefined, null)) return undefined;
     if (added.value === "") follow(firstIn(rows.get(key)?.inner.node), added, adder);
     return true;
   });
@@ -873,7 +873,7 @@ function setting(member, path, isInList = false) {
     const isHidden = isSecret || source.type === "password";
     const mine = value !== undefined && !isHidden ? `; yours, not saved: ${brief(value)}` : "";
     const theirs = isHidden ? "hidden" : keys.get(editPath[0])?.hidden ?? brief(get(editPath));
-    // An element of a list may have another index now: an edit of it cannot be made again.
+    // What an element or a new entry would replace is another value now: such an edit is not made again.
     const useMine = again ? [["Use mine", again]] : [];
     note(source, `Another program has changed ${source.ariaLabel ?? "this"} meanwhile. It is now: ${theirs}${mine}`, [...useMine, ["Keep theirs", () => {
       note(source);
