@@ -14,10 +14,9 @@ final class Session: @unchecked Sendable {
         let value: PropertyList?
         /// The same value as it is stored, with which edits are merged.
         let stored: PropertyList?
-        /// The value that the user has set.
-        let own: PropertyList?
-        /// Where the value is from.
-        let layer: DefaultsLayer?, file: String?
+        /// The value that the user has set, and the paths of what the user has taken away from lower layers.
+        let own: PropertyList?, unset: [PropertyListPath]
+        let parts: [LayerPart]
         /// The revision of the latest change.
         var revision: Int64 = 0
     }
@@ -211,13 +210,21 @@ final class Session: @unchecked Sendable {
         let all = try store.snapshot()
         let stored = try store.stored(at: [])
         let own = try store.dictionary(of: .application)
+        let unset = Self.unsetPaths(in: own)
+        let parts = try LayerPart.all(of: store, type)
         var present: [PropertyListPath.Step: Setting] = [:]
-        for key in all.keys {
-            let origin = try store.origin(at: [.key(key)])
+        for case .key(let key) in Set(all.keys.map(PropertyListPath.Step.key)).union(unset.keys) {
             present[.key(key)] = Setting(
-                value: all[key], stored: stored?[key], own: own[key], layer: origin?.layer, file: origin?.file)
+                value: all[key], stored: stored?[key], own: own[key], unset: unset[.key(key)] ?? [],
+                parts: parts[.key(key)] ?? [])
         }
         return present
+    }
+
+    /// The paths that the user has taken away from lower layers, by their top-level keys.
+    private static func unsetPaths(in own: PropertyList) -> [PropertyListPath.Step: [PropertyListPath]] {
+        let paths = own["KVUnset"]?.elements.map { $0.elements.compactMap(\.string).map(PropertyListPath.Step.key) }
+        return Dictionary(grouping: (paths ?? []).filter { !$0.isEmpty }.map { PropertyListPath($0) }) { $0.steps[0] }
     }
 
     // MARK: - Pages
@@ -292,8 +299,6 @@ final class Session: @unchecked Sendable {
         guard let setting = settings[.key(key)] else { return ["revision": PropertyList(revision)] }
         let path: PropertyListPath = [.key(key)]
         var entry: [String: PropertyList] = ["revision": PropertyList(setting.revision)]
-        entry["layer"] = setting.layer.map { PropertyList($0.word) }
-        entry["file"] = setting.file.map { PropertyList($0) }
         do {
             entry["value"] = try shown(setting.value, path, &room)
             entry["own"] = try shown(setting.own, path, &room)
@@ -302,7 +307,22 @@ final class Session: @unchecked Sendable {
             entry["hidden"] = PropertyList(words(of: error, type))
             if setting.own != nil { entry["hasOwn"] = true }
         }
+        let isHidden = entry["hidden"] != nil
+        entry["unset"] = PropertyList(isHidden ? [] : setting.unset.map(Self.keys(of:)))
+        entry["parts"] = PropertyList(
+            setting.parts.filter { !isHidden || $0.path == path }.map { part in
+                var words = ["path": Self.keys(of: part.path), "layer": PropertyList(part.layer.word)]
+                words["file"] = part.file.map { PropertyList($0) }
+                // A value that is too large is no text for people.
+                words["value"] = try? shown(part.value, part.path, &room)
+                return PropertyList(words)
+            })
         return PropertyList(entry)
+    }
+
+    /// The keys of a path, as a page knows them. These paths lead into no lists.
+    private static func keys(of path: PropertyListPath) -> PropertyList {
+        PropertyList(path.steps.compactMap { if case .key(let key) = $0 { PropertyList(key) } else { nil } })
     }
 
     /// The value as a page may see it: without secrets, and not too large.
