@@ -114,7 +114,8 @@ struct Edit {
         }
         guard let member = type.member(at: path) else { return value }
         // The page's words for secrets must not be written over them. Another case has none of them.
-        if !member.words.isSecret, let old, !isOtherCase(value, than: old, member.type.wrapped),
+        if !member.words.isSecret, let old = old ?? member.storedDefault,
+            !isOtherCase(value, than: old, member.type.wrapped),
             !Values.secrets(in: old, type, at: path).isEmpty
         {
             throw Failure("There are secrets in \(path.text): change the settings in it one by one")
