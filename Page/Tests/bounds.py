@@ -34,6 +34,7 @@ def try_bounds(browser):
     try_many_values()
     try_long_lists(browser)
     try_secret_cases(browser)
+    try_secret_defaults()
     try_slow_readers()
     try_lock()
     try_broken_types()
@@ -121,6 +122,19 @@ def try_secret_cases(browser):
         tap.check(fields == ["password", "password"], "and are typed as secrets are", str(fields))
         browser.type("shape.circle.radius", "hunter4")
         tap.check(wait_until(lambda: place.own(PLAYER)["shape"]["circle"]["radius"] == "hunter4"), "and taken", str(place.own(PLAYER)))
+
+
+def try_secret_defaults():
+    """A secret that is a default, inside of what is set as a whole."""
+    types = 'root S\nstruct S { a: A }\nstruct A { b: B = ["pw": "hunter2"]; c: Int = 1 }\n' \
+        "struct B { pw: String @secret; n: Int = 1 }\n"
+    with served(types=types) as (place, page):
+        cookie = page.enter()
+        tap.check("hunter" not in page.state(cookie), "a default in a default that is a secret is not sent", page.state(cookie))
+        status, _, text = page.edit(cookie, path=["a", "b"], operation="set", value={"pw": "(secret)", "n": 2})
+        tap.check(status == 422 and "There are secrets" in text, "nor written over by the words for it", f"{status} {text} {place.own(PLAYER)}")
+        status, _, text = page.edit(cookie, path=["a", "b", "n"], operation="set", value=2)
+        tap.check(status == 200 and place.get(PLAYER, "a.b.n") == 2, "what is beside it can be set", text)
 
 
 def try_slow_readers():

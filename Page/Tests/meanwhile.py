@@ -1,5 +1,6 @@
 """What other programs, other pages and the administrator do while the page is open."""
 import json
+import plistlib
 import shutil
 import time
 
@@ -201,16 +202,16 @@ def try_conflicts(browser):
         for words in (("tags", '["new", "a", "b"]'), ("window.width", "800"), ("volume", "3")):
             place.set(PLAYER, *words)
         for path, operation, more, status in (
-                (["volume"], "set", {"value": 4}, 409), (["volume"], "reset", {}, 409), (["tags", 0], "set", {"value": "x"}, 409),
-                (["tags", 1], "remove", {}, 409), (["tags", 1], "move", {"target": 0}, 409),
-                (["tags", 3], "insert", {"value": "x"}, 409), (["window"], "reset", {}, 409),
+                (["volume"], "set", {"value": 4}, 409), (["volume"], "reset", {}, 409), (["tags", 0], "set", {"value": "x"}, 200),
+                (["tags", 2], "insert", {"value": "y"}, 200), (["tags", 1], "remove", {}, 200),
+                (["tags", 1], "move", {"target": 0}, 200), (["tags", 2], "remove", {}, 422), (["window"], "reset", {}, 409),
                 (["window", "width"], "set", {"value": 900}, 409), (["window", "height"], "set", {"value": 900}, 200),
                 (["theme"], "set", {"value": "dark"}, 200)):
             found, _, text = page.edit(cookie, path=path, operation=operation, base=base, **more)
             tap.check(found == status, f"{operation} at {path} from before the changes is {status}", f"{found} {text}")
         own = place.own(PLAYER)
-        tap.check(own == {"tags": ["new", "a", "b"], "theme": "dark", "volume": 3, "window": {"width": 800, "height": 900}},
-                  "and nothing of the others is written over", str(own))
+        tap.check(own == {"tags": ["y", "new", "x"], "theme": "dark", "volume": 3, "window": {"width": 800, "height": 900}},
+                  "nothing of the others is written over, and elements are those that the page saw", str(own))
         _, _, text = page.edit(cookie, path=["volume"], operation="set", base=base, value=4)
         tap.check(json.loads(text)["keys"]["volume"]["value"] == 3, "the answer to a conflict has what is there now", text)
     try_gone(browser)
@@ -292,14 +293,71 @@ def try_alike(browser):
 
 
 def try_locked_part(browser):
-    """What the user has set in a section that the administrator has set."""
+    """A value that the administrator has locked beside one that the user has set."""
     place = Place()
     place.publish(PLAYER, TYPES)
     place.write(PLAYER, {"window": {"height": 900}})
-    page = Served(place, PLAYER, before=place.administrator(PLAYER, '{"window": {"width": 320}}'))
+    page = Served(place, PLAYER, before=place.administrator(PLAYER, '{"window": {"width": 320}, "limits": {"fade": 9}}'))
     browser.open(page.address)
+    width, height = browser.control("window.width"), browser.control("window.height")
+    text = browser.row("window.width").text
+    tap.check(not width.is_enabled() and width.get_property("value") == "320" and "Locked" in text
+              and f"The administrator has set it, in /etc/kvcodable/managed/{PLAYER}.plist." in text, "a value in a section is locked alone", text)
     text = browser.row("window.height").text
-    tap.check(browser.value("window.height") == "480" and "Changed" not in text, "what does not count is not marked as changed", text)
+    tap.check(height.is_enabled() and height.get_property("value") == "900" and "Changed" in text and "Locked" not in text,
+              "the one beside it is the user's", text)
+    browser.type("window.height", "700")
+    tap.check(wait_until(lambda: place.own(PLAYER) == {"window": {"height": 700}}, 3), "and can be set", str(place.own(PLAYER)))
+    browser.press("window", "Reset Window")
+    tap.check(wait_until(lambda: place.own(PLAYER) == {} and browser.value("window.height") == "480") and browser.value("window.width") == "320",
+              "a reset of the section leaves what is locked", str(place.own(PLAYER)))
+    enabled = [one.is_enabled() for one in browser.all("limits", "tbody input, tbody button")]
+    text = browser.row("limits").text
+    tap.check(enabled and not any(enabled) and "The administrator has set a part of it, in" in text, "so is an entry of a dictionary",
+              f"{enabled} {text}")
+    browser.type("limits", "mine", kind=".add input", end=Keys.ENTER)
+    tap.check(wait_until(lambda: place.own(PLAYER) == {"limits": {"mine": 0}}, 3), "to which others are added", str(place.own(PLAYER)))
+    page.close()
+    place.close()
+
+
+def try_defaults(browser):
+    """What an administrator gives as defaults: it is shown, and is no value of the user's."""
+    place = Place()
+    place.publish(PLAYER, TYPES)
+    place.write(PLAYER, {"KVStoreVersion": 3})
+    defaults = '{"title": "Fleet", "window": {"height": 600}, "limits": {"idle": 60}, "tags": ["a", "b"], "token": "hunter2", ' \
+        '"backup": {"password": {"hunter3": "hunter4"}}, "hosts": {"hunter5": {"token": "hunter6"}}}'
+    page = Served(place, PLAYER, before=place.administrator(PLAYER, "{}", defaults))
+    browser.open(page.address)
+    said = f"It is the administrator's default, in /etc/kvcodable/defaults/{PLAYER}.plist."
+
+    def own():
+        return plistlib.loads((place.config / f"{PLAYER}.plist").read_bytes())
+
+    cookie = browser.driver.get_cookie(f"kvdefaults-{page.port}")
+    state = page.state(f"{cookie['name']}={cookie['value']}")
+    tap.check("idle" in state and "hunter" not in state, "secrets among an administrator's defaults are not sent", state)
+    text = browser.row("title").text
+    tap.check(browser.value("title") == "Fleet" and said in text and "Changed" not in text, "an administrator's default says what it is", text)
+    tap.check(browser.value("window.height") == "600" and said in browser.row("window.height").text
+              and said not in browser.row("window.width").text, "in a section each value does", browser.row("window").text)
+    browser.type("title", "Mine")
+    changed = wait_until(lambda: "Changed" in browser.row("title").text)
+    text = browser.row("title").text
+    tap.check(changed and "Default: Fleet" in text and said not in text, "what the user sets says what the default is", text)
+    browser.press("title", "Reset")
+    browser.type("window.width", "900")
+    tap.check(wait_until(lambda: own() == {"KVStoreVersion": 3, "window": {"width": 900}}, 3) and browser.value("title") == "Fleet",
+              "a reset shows the default, and no default is copied", str(own()))
+    browser.press("tags", "Remove Tags 1")
+    tap.check(wait_until(lambda: own().get("tags") == ["b"], 3), "a list of defaults is changed as a whole", str(own()))
+    browser.press("limits", "Remove Limits, idle")
+    gone = wait_until(lambda: "KVUnset" in own(), 3) and wait_until(lambda: "Changed" in browser.row("limits").text)
+    tap.check(gone and not browser.all("limits", "tbody tr:nth-child(2)") and not browser.all("KVUnset") and not browser.all("KVStoreVersion"),
+              "an entry of defaults can be removed, and what the file keeps for that is no setting", f"{own()} {browser.row('limits').text}")
+    browser.press("limits", "Reset Limits")
+    tap.check(wait_until(lambda: len(browser.all("limits", "tbody tr")) == 2) and "KVUnset" not in own(), "and come back by a reset", str(own()))
     page.close()
     place.close()
 
@@ -368,14 +426,18 @@ def try_own_edits():
             return page.edit(cookie, path=path, operation=operation, value=value, base=base, page=by)[0]
 
         place.set(PLAYER, "tags", '["a", "theirs", "c"]')
-        statuses = [edit(["tags", 1], "set", "mine", base), edit(["tags", 2], "remove"), edit(["tags", 0], "set", "d"),
-                    edit(["tags", 1], "set", "mine", base)]
-        tap.check(statuses == [409, 200, 200, 409] and place.get(PLAYER, "tags") == ["d", "theirs"],
+        statuses = [edit(["tags", 1], "set", "mine", base), edit(["tags", 1], "remove", None, base), edit(["tags", 2], "remove"),
+                    edit(["tags", 0], "set", "d"), edit(["tags", 1], "set", "mine", base)]
+        tap.check(statuses == [409, 409, 200, 200, 409] and place.get(PLAYER, "tags") == ["d", "theirs"],
                   "another program's change stays a conflict behind the page's own edits", f"{statuses} {place.get(PLAYER, 'tags')}")
         now = json.loads(page.state(cookie))["keys"]["tags"]["revision"]
         statuses = [edit(["tags", 0], "set", "e", now), edit(["tags", 0], "set", "f", now), edit(["tags", 0], "set", "g", now, "B"),
                     edit(["tags", 0], "set", "h", now, "C"), edit(["volume"], "set", 4, now)]
         tap.check(statuses == [200, 200, 409, 409, 200], "what a page has changed is a conflict for the others alone", str(statuses))
+        place.set(PLAYER, "hosts", '[{"name": "a", "port": 90}, {"name": "b"}]')
+        status = edit(["hosts", 0, "port"], "reset")
+        tap.check(status == 200 and place.get(PLAYER, "hosts") == [{"name": "a"}, {"name": "b"}],
+                  "a reset in a list leaves the rest of the list", f"{status} {place.get(PLAYER, 'hosts')}")
 
 
 def try_layers(browser):
@@ -391,11 +453,10 @@ def try_layers(browser):
     text = browser.row("volume").text
     tap.check("Locked" in text and f"The administrator has set it, in /etc/kvcodable/managed/{PLAYER}.plist." in text,
               "and says who locked it", text)
-    tap.check(not browser.control("window.height").is_enabled() and browser.control("speed").is_enabled(),
-              "so is all that is in it, and nothing else")
+    tap.check(browser.control("window.height").is_enabled() and browser.control("speed").is_enabled(), "and nothing else is")
     cookie = page.host and browser.driver.get_cookie(f"kvdefaults-{page.port}")
     status, _, text = page.edit(f"{cookie['name']}={cookie['value']}", path=["volume"], operation="set", value=5)
-    tap.check(status == 422 and "The administrator has set this key" in text, "its edit is refused", text)
+    tap.check(status == 422 and "The administrator has set this value" in text, "its edit is refused", text)
     tap.check(browser.value("ratio") == "9.5" and "It is from the global domain" in browser.row("ratio").text,
               "a value of the global domain says where it is from")
     page.close()
@@ -414,6 +475,7 @@ def try_layers(browser):
     page.close()
     place.close()
     try_locked_part(browser)
+    try_defaults(browser)
     try_places()
     try_types(browser)
     try_typed_types(browser)
@@ -527,7 +589,7 @@ def try_typed_types(browser):
         place.publish(domain, third.replace("n: Int", "more: Int"))
         good = wait_until(lambda: browser.all("more")) and place.own(domain) == {}
         browser.keys(Keys.TAB)
-        tap.check(good and wait_until(lambda: place.own(domain) == {"words": {"kX": 1}}, 3), "a new name of an entry is given when it is left",
+        tap.check(good and wait_until(lambda: place.get(domain, "words") == {"kX": 1}, 3), "a new name of an entry is given when it is left",
                   str(place.own(domain)))
 
 

@@ -61,12 +61,13 @@ class Place:
         status, _, error = self.run("set", domain, *words)
         assert status == 0, error
 
-    def administrator(self, domain, settings):
-        """The words in front of a command that sees an administrator's file: it has a folder /etc of its own."""
+    def administrator(self, domain, settings, defaults="{}"):
+        """The words in front of a command that sees an administrator's files: it has a folder /etc of its own."""
         etc = self.folder / "etc"
         shutil.rmtree(etc, ignore_errors=True)
-        (etc / "kvcodable/managed").mkdir(parents=True)
-        (etc / f"kvcodable/managed/{domain}.plist").write_text(settings)
+        for kind, text in (("managed", settings), ("defaults", defaults)):
+            (etc / "kvcodable" / kind).mkdir(parents=True)
+            (etc / f"kvcodable/{kind}/{domain}.plist").write_text(text)
         others = [] if os.geteuid() == 0 else ["--map-root-user"]
         return ["unshare", *others, "--mount", "sh", "-c", f"mount --bind '{etc}' /etc && exec \"$@\"", "sh"]
 

@@ -78,7 +78,7 @@ def select_all(control, text=""):
 def try_typing(browser):
     strangers = [Stranger(browser, kind) for kind in ("telling", "silent")]
     try:
-        for part in (try_adding, try_one_by_one, try_focus, try_mine, try_names, try_renames, try_gone,
+        for part in (try_adding, try_one_by_one, try_focus, try_mine, try_my_entries, try_names, try_renames, try_gone,
                      try_taken_back, try_again, try_hidden, try_fault, try_returns, try_dates, try_quick_keys, try_large, try_locked):
             with served(types=TYPES, settings=("title", "Player")) as (place, page):
                 browser.open(page.address)
@@ -197,57 +197,66 @@ def try_focus(browser, place, page):
     tap.check(wait_until(lambda: browser.focused() == ["point", "Set Point"], 3), "or what is there in its place", str(browser.focused()))
 
 
+def meanwhile(browser, place, act, path, theirs):
+    """Another program writes after the click, and before the edit is made: whether a conflict is shown, with which buttons."""
+    slow(browser, request=700)
+    act()
+    place.set(PLAYER, path, theirs)
+    shown = wait_until(lambda: "Another program has changed" in browser.note(path), 3)
+    slow(browser)
+    return shown, [one.text for one in browser.all(path, ".note button")]
+
+
 def try_mine(browser, place, page):
-    """Conflicts of what was done to an element by its place, and of an entry that was added."""
+    """What is done to an element of a list by its place while another program changes the list."""
     place.set(PLAYER, "tags", '["a", "b", "c"]')
     wait_until(lambda: len(browser.all("tags", "li")) == 3)
-    lock = place.config / f".{PLAYER}.plist.lock"
 
-    def meanwhile(act, theirs):
-        """Another program writes after the click, and before the edit is made."""
+    def merged(act, theirs, both, what):
         slow(browser, request=700)
         act()
         place.set(PLAYER, "tags", theirs)
-        shown = wait_until(lambda: "Another program has changed" in browser.note("tags"), 3)
         slow(browser)
-        return shown, [one.text for one in browser.all("tags", ".note button")]
+        tap.check(becomes(place, "tags", both) and not browser.note("tags"), what, f"{place.get(PLAYER, 'tags')} {browser.note('tags')}")
+        place.set(PLAYER, "tags", '["a", "b", "c"]')
+        wait_until(lambda: [one.get_property("value") for one in browser.all("tags", "li input")] == ["a", "b", "c"])
 
-    shown, buttons = meanwhile(lambda: browser.press("tags", "Remove Tags 2"), '["x", "a", "b", "c"]')
-    tap.check(shown and buttons == ["Keep theirs"], "the removal of an element that is another now is not made again", str(buttons))
-    browser.press("tags", "Keep theirs")
-    shown, buttons = meanwhile(lambda: browser.press("tags", "Move Tags 2 down"), '["a", "b", "c"]')
-    tap.check(shown and buttons == ["Keep theirs"], "nor is its move", str(buttons))
+    shown, buttons = meanwhile(browser, place, lambda: browser.press("tags", "Remove Tags 2"), "tags", '["a", "B", "c"]')
+    tap.check(shown and buttons == ["Keep theirs"], "the removal of an element that another program has changed is not made again", str(buttons))
     browser.press("tags", "Keep theirs")
     place.set(PLAYER, "tags", '["a", "b", "c"]')
-    wait_until(lambda: len(browser.all("tags", "li")) == 3)
-    with open(lock, "r+b") as file:
+    wait_until(lambda: browser.value("tags", "li input", 1) == "b")
+    merged(lambda: browser.press("tags", "Remove Tags 2"), '["x", "a", "b", "c"]', ["x", "a", "c"], "an element is removed where it is now")
+    merged(lambda: browser.press("tags", "Move Tags 2 down"), '["x", "a", "b", "c"]', ["x", "a", "c", "b"], "and moved")
+    with open(place.config / f".{PLAYER}.plist.lock", "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         select_all(browser.control("title"), "Mine")
         browser.press("tags", "Remove Tags 2")
         time.sleep(0.3)
         place.write(PLAYER, {"title": "Player", "tags": ["x", "a", "b", "c"]})
         time.sleep(0.3)
-    shown = wait_until(lambda: "Another program has changed" in browser.note("tags"), 5)
-    tap.check(shown and place.get(PLAYER, "tags") == ["x", "a", "b", "c"],
-              "an element is what was there at the click, also where another edit is waited for", str(place.get(PLAYER, "tags")))
-    browser.press("tags", "Keep theirs")
+    tap.check(becomes(place, "tags", ["x", "a", "c"]), "an element is what was there at the click, also where another edit is waited for",
+              str(place.get(PLAYER, "tags")))
     box = browser.control("tags", ".add input")
-    shown, buttons = meanwhile(lambda: box.send_keys("mine" + Keys.ENTER), '["theirs"]')
-    tap.check(shown and buttons == ["Use mine", "Keep theirs"] and box.get_property("value") == "mine", "an entry can be added after all",
-              str(buttons))
-    browser.press("tags", "Use mine")
-    tap.check(becomes(place, "tags", ["theirs", "mine"]) and wait_until(lambda: box.get_property("value") == ""),
-              "and is not in the box then", f"{place.get(PLAYER, 'tags')} {box.get_property('value')}")
-    shown, buttons = meanwhile(lambda: box.send_keys("more" + Keys.ENTER + Keys.ENTER), '["others"]')
+    merged(lambda: box.send_keys("mine" + Keys.ENTER), '["theirs"]', ["theirs", "mine"], "an entry is added beside another program's")
+
+
+def try_my_entries(browser, place, page):
+    """Entries that are added while another program adds the same one, or has the lock."""
+    box = browser.control("limits", ".add input")
+    shown, buttons = meanwhile(browser, place, lambda: box.send_keys("more" + Keys.ENTER + Keys.ENTER), "limits", '{"more": 5}')
     time.sleep(1)
-    tap.check(shown and place.get(PLAYER, "tags") == ["others"], "a second Enter is no answer to a conflict", str(place.get(PLAYER, "tags")))
-    browser.press("tags", "Keep theirs")
+    tap.check(shown and buttons == ["Keep theirs"] and place.get(PLAYER, "limits") == {"more": 5} and box.get_property("value") == "more",
+              "a second Enter is no answer to a conflict", f"{place.get(PLAYER, 'limits')} {buttons} {box.get_property('value')}")
+    browser.press("limits", "Keep theirs")
     box.send_keys(Keys.ESCAPE)
     tap.check(box.get_property("value") == "", "Escape takes a new entry back", box.get_property("value"))
+    place.run("unset", PLAYER, "limits")
+    box = browser.control("tags", ".add input")
     place.set(PLAYER, "tags", '["theirs", "mine"]')
     wait_until(lambda: len(browser.all("tags", "li")) == 2)
     # Behind another program's lock what is typed stays, too, and so does what was there.
-    with open(lock, "r+b") as file:
+    with open(place.config / f".{PLAYER}.plist.lock", "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         box.send_keys("foo" + Keys.ENTER)
         select_all(box, "bar")

@@ -2,8 +2,8 @@ public import Configuration
 internal import Dispatch
 public import KVCodable
 
-/// A provider of swift-configuration that reads a store of defaults, with all of its layers: the administrator's locked
-/// values before the user's, and these before the program's defaults.
+/// A provider of swift-configuration that reads a store of defaults, with all of its layers merged by path: the
+/// administrator's locked values before the user's, and these before the defaults of the administrator and the program.
 ///
 /// ```swift
 /// let provider = try DefaultsProvider(opening: "com.example.player")

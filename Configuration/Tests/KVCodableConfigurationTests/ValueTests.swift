@@ -85,6 +85,61 @@ struct ValueTests {
         #expect(config.snapshot().int(forKey: "volume") == 1)
     }
 
+    /// A store whose `window` has a value of each of four layers, and whose `other` is the user's over a default.
+    private func layeredStore(in folder: Folder, _ options: DefaultsStore.Options) throws -> DefaultsStore {
+        try folder.write("managed.plist", ["window": ["top": 1]])
+        try folder.write("a.plist", ["window": ["width": 800], "other": 5])
+        var options = options
+        options.managedFile = folder.file("managed.plist")
+        options.arguments = ["window": ["left": 2]]
+        options.defaults = ["window": ["width": 640, "height": 480, "tags": ["a"]], "other": ["inner": 1]]
+        return try DefaultsStore.open(path: folder.file("a.plist"), options: options)
+    }
+
+    @Test("a value of a lower layer stands beside one that is stored")
+    func layersByPath() async throws {
+        let folder = try Folder()
+        let store = try layeredStore(in: folder, DefaultsStore.Options())
+        let provider = DefaultsProvider(store)
+        let expected: [(String, Int?)] = [("top", 1), ("left", 2), ("width", 800), ("height", 480), ("none", nil)]
+        let snapshot = provider.snapshot()
+        for (name, value) in expected {
+            let content = value.map { ConfigValue(.int($0), isSecret: false) }
+            let key: AbsoluteConfigKey = ["window", name]
+            #expect(try provider.value(forKey: key, type: .int).value == content)
+            #expect(try snapshot.value(forKey: key, type: .int).value == content)
+            #expect(try await provider.fetchValue(forKey: key, type: .int).value == content)
+        }
+        let tags = try provider.value(forKey: ["window", "tags"], type: .stringArray).value
+        #expect(tags == ConfigValue(.stringArray(["a"]), isSecret: false))
+        // A value of another kind hides a dictionary of lower layers.
+        #expect(try provider.value(forKey: "other.inner", type: .int).value == nil)
+        try store.remove(at: ["window", "height"])
+        #expect(try provider.value(forKey: "window.height", type: .int).value == nil)
+        #expect(try provider.snapshot().value(forKey: "window.height", type: .int).value == nil)
+        try store.reset(at: ["window", "height"])
+        #expect(
+            try provider.value(forKey: "window.height", type: .int).value == ConfigValue(.int(480), isSecret: false))
+    }
+
+    @Test("under a schema, too, whose defaults are the lowest layer")
+    func layersByPathUnderSchema() throws {
+        var options = DefaultsStore.Options()
+        options.schema = try schema(
+            """
+            root Settings
+            struct Settings { window: Window; other: Any? }
+            struct Window { top: Int = 0; left: Int = 0; width: Int = 0; height: Int = 0; depth: Int = 24; tags: [String] = [] }
+            """)
+        let folder = try Folder()
+        let store = try layeredStore(in: folder, options)
+        let config = ConfigReader(provider: DefaultsProvider(store))
+        for (name, value) in [("top", 1), ("left", 2), ("width", 800), ("height", 480), ("depth", 24)] {
+            #expect(config.int(forKey: ConfigKey(["window", name])) == value)
+            #expect(config.snapshot().int(forKey: ConfigKey(["window", name])) == value)
+        }
+    }
+
     @Test("the keys of paths are the components of configuration keys")
     func keys() throws {
         let store = try memoryStore()

@@ -2,6 +2,9 @@ import DomainAccess
 import KVCodable
 
 /// One change that a person made on the page: an operation at a path, with the revision that it was based on.
+///
+/// An edit is a function from the settings that its page saw to the settings that the person wants. The session merges
+/// both with the settings as they are now.
 struct Edit {
     enum Operation: String {
         /// Gives the setting a value.
@@ -59,43 +62,65 @@ struct Edit {
 
     // MARK: - Applying
 
-    func apply(to transaction: DefaultsTransaction, _ type: CodableType) throws {
+    /// Whether lower layers are to show again. A list is one value: inside of it, a reset removes a value.
+    var isReset: Bool { operation == .reset && !path.steps.contains(where: \.isIndex) }
+
+    /// The settings with the edit made in them.
+    ///
+    /// - Parameter settings: a dictionary with the edit's setting, as it is stored.
+    func applied(to settings: PropertyList, _ type: CodableType) throws -> PropertyList {
+        let tree = try completed(settings, type)
         switch operation {
-        case .set: try set(transaction, type)
-        case .reset: _ = try transaction.reset(at: path)
+        case .set: return try tree.setting(try newValue(over: tree.value(at: path), type), at: path)
+        case .reset: return try tree.removing(at: path) ?? tree
         case .insert:
-            let value = try form?.valueOfJSONForm()
-            try changeList(transaction) { elements, index in
-                guard let value, index <= elements.count else { throw missing }
+            return try changingList(tree) { elements, index in
+                guard let value = try form?.valueOfJSONForm(), index <= elements.count else { throw missing }
                 let element = type.member(at: path)?.type
                 elements.insert(try element.map { try Values.stored(value, as: $0, at: path) } ?? value, at: index)
             }
         case .move:
-            try changeList(transaction) { elements, index in
+            return try changingList(tree) { elements, index in
                 guard case .index(let new)? = target, elements.indices.contains(index), elements.indices.contains(new)
                 else { throw missing }
                 elements.insert(elements.remove(at: index), at: new)
             }
-        case .remove: try remove(transaction)
-        case .rename: try rename(transaction, type)
+        case .remove:
+            guard let result = try tree.removing(at: path) else { throw missing }
+            return result
+        case .rename: return try renamed(tree, type)
         }
     }
 
     private var missing: Failure { Failure("There is no such element at \(path.text)") }
     private var outer: PropertyListPath { PropertyListPath(path.steps.dropLast()) }
 
-    private func set(_ transaction: DefaultsTransaction, _ type: CodableType) throws {
+    /// The settings with the defaults of the lists that the path leads into, and of the dictionary whose entry goes: these
+    /// are stored as a whole.
+    private func completed(_ settings: PropertyList, _ type: CodableType) throws -> PropertyList {
+        let isWhole = operation == .remove || operation == .rename
+        return try path.steps.indices.dropFirst().reduce(settings) { tree, end in
+            let container = PropertyListPath(Array(path.steps[..<end]))
+            guard isWhole || path.steps[end].isIndex, tree.value(at: container) == nil,
+                let value = type.member(at: container)?.storedDefault
+            else { return tree }
+            return try tree.setting(value, at: container)
+        }
+    }
+
+    private func newValue(over old: PropertyList?, _ type: CodableType) throws -> PropertyList {
         guard let value = try form?.valueOfJSONForm(), !value.isNull else {
             throw Failure("Expected a value at \(path.text)")
         }
-        guard let member = type.member(at: path) else { return try transaction.setStored(value, at: path) }
+        guard let member = type.member(at: path) else { return value }
         // The page's words for secrets must not be written over them. Another case has none of them.
-        if !member.words.isSecret, let old = try transaction.stored(at: path),
-            !isOtherCase(value, than: old, member.type.wrapped), !Values.secrets(in: old, type, at: path).isEmpty
+        if !member.words.isSecret, let old = old ?? member.storedDefault,
+            !isOtherCase(value, than: old, member.type.wrapped),
+            !Values.secrets(in: old, type, at: path).isEmpty
         {
             throw Failure("There are secrets in \(path.text): change the settings in it one by one")
         }
-        try transaction.setStored(try Values.stored(value, as: member.type, at: path), at: path)
+        return try Values.stored(value, as: member.type, at: path)
     }
 
     /// Whether both are cases with values of an enum, and not the same one.
@@ -104,40 +129,32 @@ struct Edit {
         return new[key] == nil && type.member(at: [.key(key)]) != nil
     }
 
-    private func changeList(
-        _ transaction: DefaultsTransaction, _ change: (inout [PropertyList], Int) throws -> Void
-    ) throws {
+    private func changingList(
+        _ tree: PropertyList, _ change: (inout [PropertyList], Int) throws -> Void
+    ) throws -> PropertyList {
         guard case .index(let index)? = path.steps.last else { throw missing }
-        let list = try transaction.stored(at: outer)
-        guard list == nil || list?.kind == .array else { throw missing }
-        var elements = list.map { Array($0.elements) } ?? []
+        let list = tree.value(at: outer) ?? []
+        guard list.kind == .array else { throw missing }
+        var elements = Array(list.elements)
         try change(&elements, index)
-        try transaction.setStored(PropertyList(elements), at: outer)
-    }
-
-    private func remove(_ transaction: DefaultsTransaction) throws {
-        guard case .index? = path.steps.last else {
-            guard try transaction.remove(at: path) else { throw missing }
-            return
-        }
-        try changeList(transaction) { elements, index in
-            guard elements.indices.contains(index) else { throw missing }
-            elements.remove(at: index)
-        }
+        return try tree.setting(PropertyList(elements), at: outer)
     }
 
     /// Gives the entry of a dictionary inside of a setting another key. Not the field of a struct: what is a secret
     /// there would be none under another key.
-    private func rename(_ transaction: DefaultsTransaction, _ type: CodableType) throws {
+    private func renamed(_ tree: PropertyList, _ type: CodableType) throws -> PropertyList {
         guard type.member(at: outer).map({ $0.type.members.isEmpty && $0.type.cases.isEmpty }) ?? true else {
             throw Failure("Expected an entry of a dictionary at \(path.text), found a field")
         }
         guard case .key? = path.steps.last, case .key(let key)? = target, !outer.isEmpty,
-            let value = try transaction.stored(at: path)
+            let value = tree.value(at: path), let rest = try tree.removing(at: path)
         else { throw missing }
         let new = outer.appending(.key(key))
-        guard try transaction.stored(at: new) == nil else { throw Failure("There is a value at \(new.text) already") }
-        try transaction.setStored(value, at: new)
-        _ = try transaction.remove(at: path)
+        guard tree.value(at: new) == nil else { throw Failure("There is a value at \(new.text) already") }
+        return try rest.setting(value, at: new)
     }
+}
+
+extension PropertyListPath.Step {
+    fileprivate var isIndex: Bool { if case .index = self { true } else { false } }
 }

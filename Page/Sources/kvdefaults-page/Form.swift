@@ -108,11 +108,8 @@ struct Form {
         return title.isEmpty ? name : title.prefix(1).uppercased() + title.dropFirst()
     }
 
-    /// The default as the file would have it.
     private static func standard(_ member: CodableType.Member) -> PropertyList? {
-        guard let value = member.defaultValue else { return nil }
-        guard let stored = try? member.type.encode(value).list else { return nil }
-        return try? Values.masked(stored, member.type, by: nil).jsonForm()
+        member.storedDefault.flatMap { try? Values.masked($0, member.type, by: nil).jsonForm() }
     }
 
     // MARK: - Scalars
@@ -155,6 +152,11 @@ struct Form {
         }
         return entry
     }
+}
+
+extension CodableType.Member {
+    /// The default as the file would have it.
+    var storedDefault: PropertyList? { defaultValue.flatMap { try? type.encode($0).list } }
 }
 
 /// The limits of a scalar or a list, from the text of its type and from its JSON Schema.

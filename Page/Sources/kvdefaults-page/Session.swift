@@ -12,10 +12,13 @@ final class Session: @unchecked Sendable {
     private struct Setting: Equatable {
         /// The value that counts, with the defaults in it.
         let value: PropertyList?
-        /// The value that the user has set.
-        let own: PropertyList?
-        /// Where the value is from.
-        let layer: DefaultsLayer?, file: String?
+        /// The same value as it is stored, with which edits are merged.
+        let stored: PropertyList?
+        /// The value that the user has set, and the paths of what the user has taken away from lower layers.
+        let own: PropertyList?, unset: [PropertyListPath]
+        let parts: [LayerPart]
+        /// The revision of the latest change.
+        var revision: Int64 = 0
     }
 
     /// The largest value that is sent to a page, in bytes of JSON.
@@ -54,7 +57,7 @@ final class Session: @unchecked Sendable {
     private var revision: Int64 = 0
     /// The store's own count of its changes, when it was looked at.
     private var generation: UInt64 = 0
-    private var changes = Changes()
+    private var history = History()
     private var listeners: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
     private var lastListener = 0
     private var fault: String?
@@ -182,35 +185,46 @@ final class Session: @unchecked Sendable {
         }
     }
 
-    /// Compares the store with the state that the pages were told, and notes the changes and who made them; gives the
-    /// settings.
+    /// Compares the store with the state that the pages were told, and notes the changes and the page that made them;
+    /// gives the settings.
     @discardableResult
     private func look(by page: String?) throws -> [String] {
         generation = store.generation
-        let all = try store.snapshot()
-        let own = try store.dictionary(of: .application)
-        var changed: [(key: String, new: Setting)] = []
-        for case .key(let key) in Set(all.keys.map(PropertyListPath.Step.key)).union(settings.keys) {
-            let path: PropertyListPath = [.key(key)]
-            let origin = try store.origin(at: path)
-            let new = Setting(value: all[key], own: own[key], layer: origin?.layer, file: origin?.file)
-            if settings[.key(key)] != new { changed.append((key, new)) }
+        let present = try readSettings()
+        let changed = Set(present.keys).union(settings.keys).filter { key in
+            var new = present[key]
+            new?.revision = settings[key]?.revision ?? 0
+            return new != settings[key]
         }
         guard !changed.isEmpty else { return [] }
         revision += 1
-        for (key, new) in changed {
-            note(settings[.key(key)], new, at: key, by: page)
-            settings[.key(key)] = new.value == nil && new.own == nil ? nil : new
+        for case .key(let key) in changed {
+            history.note(settings[.key(key)]?.stored, of: key, revision, by: page)
+            settings[.key(key)] = present[.key(key)]
+            settings[.key(key)]?.revision = revision
         }
-        changes.forget { settings[$0] == nil }
-        return changed.map(\.key).sorted()
+        return changed.compactMap { if case .key(let key) = $0 { key } else { nil } }.sorted()
     }
 
-    private func note(_ old: Setting?, _ new: Setting, at key: String, by page: String?) {
-        let path: PropertyListPath = [.key(key)]
-        let values = Difference.between(old?.value, new.value, at: path)
-        let paths = (values + Difference.between(old?.own, new.own, at: path)).map(\.path)
-        changes.note(paths.isEmpty ? [path] : paths, in: key, revision, by: page)
+    private func readSettings() throws -> [PropertyListPath.Step: Setting] {
+        let all = try store.snapshot()
+        let stored = try store.stored(at: [])
+        let own = try store.dictionary(of: .application)
+        let unset = Self.unsetPaths(in: own)
+        let parts = try LayerPart.all(of: store, type)
+        var present: [PropertyListPath.Step: Setting] = [:]
+        for case .key(let key) in Set(all.keys.map(PropertyListPath.Step.key)).union(unset.keys) {
+            present[.key(key)] = Setting(
+                value: all[key], stored: stored?[key], own: own[key], unset: unset[.key(key)] ?? [],
+                parts: parts[.key(key)] ?? [])
+        }
+        return present
+    }
+
+    /// The paths that the user has taken away from lower layers, by their top-level keys.
+    private static func unsetPaths(in own: PropertyList) -> [PropertyListPath.Step: [PropertyListPath]] {
+        let paths = own["KVUnset"]?.elements.map { $0.elements.compactMap(\.string).map(PropertyListPath.Step.key) }
+        return Dictionary(grouping: (paths ?? []).filter { !$0.isEmpty }.map { PropertyListPath($0) }) { $0.steps[0] }
     }
 
     // MARK: - Pages
@@ -282,25 +296,39 @@ final class Session: @unchecked Sendable {
 
     /// - Parameter room: the bytes that values may still have in the event.
     private func entry(of key: String, _ room: inout Int) -> PropertyList {
-        var entry: [String: PropertyList] = ["revision": PropertyList(changes.latest(.key(key)) ?? revision)]
-        guard let setting = settings[.key(key)] else { return PropertyList(entry) }
-        entry["layer"] = setting.layer.map { PropertyList($0.word) }
-        entry["file"] = setting.file.map { PropertyList($0) }
+        guard let setting = settings[.key(key)] else { return ["revision": PropertyList(revision)] }
+        let path: PropertyListPath = [.key(key)]
+        var entry: [String: PropertyList] = ["revision": PropertyList(setting.revision)]
         do {
-            entry["value"] = try shown(setting.value, key, &room)
-            entry["own"] = try shown(setting.own, key, &room)
+            entry["value"] = try shown(setting.value, path, &room)
+            entry["own"] = try shown(setting.own, path, &room)
         } catch {
             (entry["value"], entry["own"]) = (nil, nil)
             entry["hidden"] = PropertyList(words(of: error, type))
             if setting.own != nil { entry["hasOwn"] = true }
         }
+        let isHidden = entry["hidden"] != nil
+        entry["unset"] = PropertyList(isHidden ? [] : setting.unset.map(Self.keys(of:)))
+        entry["parts"] = PropertyList(
+            setting.parts.filter { !isHidden || $0.path == path }.map { part in
+                var words = ["path": Self.keys(of: part.path), "layer": PropertyList(part.layer.word)]
+                words["file"] = part.file.map { PropertyList($0) }
+                // A value that is too large is no text for people.
+                words["value"] = try? shown(part.value, part.path, &room)
+                return PropertyList(words)
+            })
         return PropertyList(entry)
     }
 
+    /// The keys of a path, as a page knows them. These paths lead into no lists.
+    private static func keys(of path: PropertyListPath) -> PropertyList {
+        PropertyList(path.steps.compactMap { if case .key(let key) = $0 { PropertyList(key) } else { nil } })
+    }
+
     /// The value as a page may see it: without secrets, and not too large.
-    private func shown(_ value: PropertyList?, _ key: String, _ room: inout Int) throws -> PropertyList? {
+    private func shown(_ value: PropertyList?, _ path: PropertyListPath, _ room: inout Int) throws -> PropertyList? {
         guard let value else { return nil }
-        let form = try Values.masked(value, type, at: [.key(key)]).jsonForm()
+        let form = try Values.masked(value, type, at: path).jsonForm()
         let count = try form.serialized(as: .json).count
         guard count <= Self.mostBytes else { throw Failure("Its value is too large to be shown here: \(count) bytes") }
         var values = Self.mostValues
@@ -336,9 +364,6 @@ final class Session: @unchecked Sendable {
         let body: [UInt8]
     }
 
-    /// Another program, or another page, has changed the value of the edit.
-    private struct Conflict: Error {}
-
     func make(_ edit: Edit) async -> Answer {
         await onQueue { [self] in
             var keys: [String] = []
@@ -346,8 +371,7 @@ final class Session: @unchecked Sendable {
                 try renew()
                 try store.transaction { transaction in
                     keys = try look(by: nil)
-                    guard !changes.conflict(with: edit) else { throw Conflict() }
-                    try edit.apply(to: transaction, type)
+                    try merge(edit, in: transaction)
                 }
                 tell(keys)
                 keys = try look(by: edit.page)
@@ -359,6 +383,23 @@ final class Session: @unchecked Sendable {
                 return answer(.unprocessableContent, edit, message(error, edit))
             }
         }
+    }
+
+    /// Merges an edit of what its page saw with the setting as it is now.
+    private func merge(_ edit: Edit, in transaction: DefaultsTransaction) throws {
+        guard case .key(let key)? = edit.path.steps.first else { return }
+        func tree(_ value: PropertyList?) throws -> PropertyList {
+            try PropertyList(entries: value.map { [(key, $0)] } ?? [])
+        }
+        let setting = settings[.key(key)]
+        let ancestor = try tree(history.ancestor(of: edit, present: setting?.stored, setting?.revision))
+        let ours = try edit.applied(to: ancestor, type)
+        let conflicts =
+            edit.isReset
+            ? try PropertyList.merge(ancestor: ancestor, ours: ours, theirs: try tree(setting?.stored)).conflicts
+            : try transaction.merge(ancestor: ancestor, ours: ours)
+        guard conflicts.isEmpty else { throw Conflict() }
+        if edit.isReset { try transaction.reset(at: edit.path) }
     }
 
     private func answer(_ status: HTTPStatusCode, _ edit: Edit, _ message: String?) -> Answer {

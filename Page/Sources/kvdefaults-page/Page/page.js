@@ -2,7 +2,7 @@
 // kvdefaults writes it: {"$date": …}, {"$data": …}, {"$uid": …} and {"$real": …} are scalars.
 
 const page = crypto.randomUUID();
-const keys = new Map(); // what the server told of each key: revision, value, own, layer, file, hidden
+const keys = new Map(); // what the server told of each key: revision, value, own, unset, parts, hidden
 const find = (id) => document.getElementById(id);
 let types, root, typeNumber, newID, isReadOnly, isOffline, isOver, lastId = 0, lastRevision = 0, fault = "";
 
@@ -59,6 +59,32 @@ const revision = (path) => keys.get(path[0])?.revision ?? lastRevision;
 // Whether the value of an edit is there: an entry of a dictionary itself, or the value that holds the element or field.
 const isThere = (path) => path.length === 1 || keys.get(path[0])?.hidden !== undefined
   || get(path.at(-1) instanceof Key ? path : path.slice(0, -1)) !== undefined;
+
+
+// Other layers' values: parts, each with its path; those that count have the file that they are from.
+const partsOf = (path) => keys.get(path[0])?.parts ?? [];
+const leads = (outer, path) => outer.length <= path.length && outer.every((step, index) => step === `${path[index]}`);
+const partAround = (path) => partsOf(path).find((one) => one.file && leads(one.path, path));
+const isLocked = (path) => partAround(path)?.layer === "managed";
+// The value that a reset gives: an administrator's default, or that of the global domain, before that of the type.
+const standard = (path, member) => partsOf(path).find((one) =>
+  one.layer !== "managed" && one.path.length === path.length && leads(one.path, path))?.value ?? member.default;
+// Whether the user has taken away a value of lower layers there.
+const hasUnset = (path) => keys.get(path[0])?.unset?.some((one) => leads(path.map(String), one)) === true;
+
+const sources = {
+  managed: ["The administrator has set it, in", "The administrator has set a part of it, in"],
+  administrator: ["It is the administrator's default, in", "A part of it is the administrator's default, in"],
+  global: ["It is from the global domain,", "A part of it is from the global domain,"],
+};
+
+// Where a value is from, unless the setting around it says so: of a table or a value as JSON, also of its entries.
+function sourceOf(path, hasEntries) {
+  const around = partAround(path);
+  if (around) return path.length > 1 && partAround(path.slice(0, -1)) ? "" : `${sources[around.layer][0]} ${around.file}.`;
+  const inside = partsOf(path).filter((one) => hasEntries && one.file && leads(path.map(String), one.path));
+  return [...new Set(inside.map(({ layer, file }) => `${sources[layer][1]} ${file}.`))].join(" ");
+}
 
 // ---- Elements and words
 
@@ -334,7 +360,8 @@ function empty(input) {
 // Takes a text out of its input, and gives it to what saves it: what is typed on is another text. One that is not saved is in the
 // input again, or at the foot of the page where more is typed by then.
 const refused = new WeakMap(); // inputs; for each the notes of its texts at the foot
-async function deliver(input, act, text = input.value) {
+async function deliver(input, act) {
+  const text = input.value;
   const path = pathOf(input);
   const notes = refused.get(input) ?? new Map();
   refused.set(input, notes);
@@ -514,7 +541,7 @@ function list(owner, path, type, labels) {
     if (key === "Enter") add();
     if (key === "Escape") empty(added);
   };
-  const add = (again) => hasText ? deliver(added, insert, again) : insert();
+  const add = () => hasText ? deliver(added, insert) : insert();
   const insert = oneAtATime(async (hasWaited, text) => {
     const count = items.length;
     if (text === "" && hasWaited) return true;
@@ -526,7 +553,7 @@ function list(owner, path, type, labels) {
       return owner.note(adder, error.message);
     }
     if (value === undefined) return added.focus();
-    if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, () => add(text))) return undefined;
+    if (!await owner.edit(adder, "insert", [...path, count], { value }, undefined, null)) return undefined;
     follow(hasText ? added : firstIn(items[count]?.node), adder);
     return true;
   });
@@ -627,8 +654,7 @@ function table(owner, path, type, labels) {
     if (keys.get(path[0])?.hidden) return owner.note(added, keys.get(path[0]).hidden);
     if (rows.has(key)) return owner.note(added, `There is a key ${key} already.`);
     const value = begun(resolved(type.element).initial);
-    const again = () => deliver(added, insert, key);
-    if (!await owner.edit(added, "set", [...path, key], { value }, undefined, again)) return undefined;
+    if (!await owner.edit(added, "set", [...path, key], { value }, undefined, null)) return undefined;
     if (added.value === "") follow(firstIn(rows.get(key)?.inner.node), added, adder);
     return true;
   });
@@ -669,7 +695,15 @@ function table(owner, path, type, labels) {
     const remove = button("×", `Remove ${label}`, async (event) => {
       if (event.detail < 2 && await owner.edit(remove, "remove", entryPath, {})) follow(added, remove);
     }, "icon");
-    const node = make("tr", {}, ...[name, inner.node, remove].map((one) => make("td", {}, one)));
+    const area = make("fieldset", { role: "presentation" }, inner.node);
+    const node = make("tr", {}, ...[name, area, remove].map((one) => make("td", {}, one)));
+    const refresh = () => {
+      const locked = isLocked(entryPath);
+      node.classList.toggle("locked", locked);
+      name.disabled = area.disabled = remove.disabled = locked;
+      remove.title = locked ? sourceOf(entryPath) : `Remove ${label}`;
+      inner.refresh();
+    };
     const takeName = (present) => {
       const index = present.has(step.name) ? -1 : targets.findIndex((one) => present.has(one));
       if (index < 0) return;
@@ -682,7 +716,7 @@ function table(owner, path, type, labels) {
         if (one.title.endsWith(old)) one.ariaLabel = one.title = one.title.replace(old, () => label);
       }
     };
-    return { node, inner, takeName, isOld: () => step.name !== key, name: () => step.name };
+    return { node, inner, refresh, takeName, isOld: () => step.name !== key, name: () => step.name };
   };
   // The row of an entry that gets another name stays, with the focus and what is typed in it; there is a new one when it is left.
   const takeNames = (present) => {
@@ -697,7 +731,7 @@ function table(owner, path, type, labels) {
     const present = entries(get(path) ?? {}).map(([key]) => key);
     takeNames(new Set(present));
     same(rows, present, row, body);
-    for (const { inner } of rows.values()) inner.refresh();
+    for (const one of rows.values()) one.refresh();
     head.hidden = rows.size === 0;
   };
   const head = make("thead", {}, make("tr", {}, ...["Key", "Value"].map((text) => make("th", { scope: "col" }, text)), make("td")));
@@ -833,7 +867,7 @@ function setting(member, path, isInList = false) {
     member.deprecated && make("p", { className: "warn" }, `Deprecated: ${member.deprecated}`),
     isSecret && make("p", {}, "A secret: it is never shown. A keyring is the better place for it."),
     source, make("p", {}, make("code", {}, pathText(path)), type.range ? ` · ${type.range}` : ""));
-  const standard = make("span");
+  const defaultText = make("span");
   const reset = button(isStruct ? `Reset ${name}` : "Reset", `Reset ${name}`, async () => {
     const before = [...typed].filter(([input]) => area.contains(input)).map(([input, { discard }]) => [input, input.value, discard]);
     if (!await edit(reset, "reset", path, {})) return;
@@ -841,7 +875,7 @@ function setting(member, path, isInList = false) {
     for (const [input, text, discard] of before) if (input.value === text) discard();
     follow(firstIn(area), reset);
   });
-  const under = make("div", { className: "under" }, standard, reset);
+  const under = make("div", { className: "under" }, defaultText, reset);
   const area = make("fieldset", isGroup && !isSection ? { "aria-labelledby": `${id}-name` } : { role: "presentation" }, inner.node, under);
   const remark = make("div", { className: "note", role: "alert" });
   const words = make("div", { className: "words" }, make("div", { className: "head" }, heading, marks), help);
@@ -873,7 +907,7 @@ function setting(member, path, isInList = false) {
     const isHidden = isSecret || source.type === "password";
     const mine = value !== undefined && !isHidden ? `; yours, not saved: ${brief(value)}` : "";
     const theirs = isHidden ? "hidden" : keys.get(editPath[0])?.hidden ?? brief(get(editPath));
-    // An element of a list may have another index now: an edit of it cannot be made again.
+    // What an element or a new entry would replace is another value now: such an edit is not made again.
     const useMine = again ? [["Use mine", again]] : [];
     note(source, `Another program has changed ${source.ariaLabel ?? "this"} meanwhile. It is now: ${theirs}${mine}`, [...useMine, ["Keep theirs", () => {
       note(source);
@@ -900,30 +934,33 @@ function setting(member, path, isInList = false) {
   function isChanged() {
     const own = get(path, "own");
     // What the user has set counts nothing below what the administrator has.
-    if (keys.get(path[0])?.layer === "managed") return false;
-    return hidesOwn() || !isStruct && own !== undefined && !isEqual(own, member.default);
+    if (isLocked(path)) return false;
+    return hidesOwn() || !isStruct && (hasUnset(path) || own !== undefined && !isEqual(own, standard(path, member)));
   }
 
   function refresh() {
-    const { layer, file, hidden } = keys.get(path[0]) ?? {};
-    const isLocked = layer === "managed";
+    const { hidden } = keys.get(path[0]) ?? {};
+    const locked = isLocked(path);
     inner.refresh();
     for (const [source] of notes) if (!node.contains(source)) note(source);
-    if (isTop) area.disabled = isReadOnly || isOffline || isLocked;
-    if (isTop) area.classList.toggle("locked", isLocked);
+    area.disabled = locked || isTop && (isReadOnly || isOffline);
+    area.classList.toggle("locked", locked);
     if (isTop) inner.node.hidden = hidden !== undefined && !typedIn(inner.node).length;
-    const shown = [[isLocked && isTop, "Locked", "warn"], [isChanged() && !isInList, "Changed", ""], [member.deprecated, "Deprecated", "warn"]];
+    const marksLock = locked && (isTop || !isLocked(path.slice(0, -1)));
+    const shown = [[marksLock, "Locked", "warn"], [isChanged() && !isInList, "Changed", ""], [member.deprecated, "Deprecated", "warn"]];
     marks.replaceChildren(...shown.filter(([is]) => is).map(([, text, kind]) => make("span", { className: kind }, text)));
-    source.textContent = hidden ?? (isTop && isLocked ? `The administrator has set it, in ${file}.`
-      : isTop && layer === "global" ? `It is from the global domain, ${file}.` : "");
-    under.hidden = get(path, "own") === undefined && !hidesOwn() || isLocked || isReadOnly
-      || isInList && !member.optional && member.default === undefined;
-    const text = isWide || isSecret || member.default === undefined ? "" : `Default: ${standardText()}`;
-    standard.textContent = text;
+    source.textContent = hidden ?? sourceOf(path, ["table", "json"].includes(type.control));
+    const isSet = get(path, "own") !== undefined || hasUnset(path) || hidesOwn();
+    under.hidden = !isSet || locked || isReadOnly || isInList && !member.optional && member.default === undefined;
+    const text = isWide || isSecret || standard(path, member) === undefined ? "" : `Default: ${standardText()}`;
+    defaultText.textContent = text;
     reset.setAttribute("aria-label", `Reset ${name}. ${text}`);
   }
 
-  const standardText = () => type.cases?.find((one) => isSame(one.value, member.default))?.title ?? brief(member.default, type);
+  function standardText() {
+    const value = standard(path, member);
+    return type.cases?.find((one) => isSame(one.value, value))?.title ?? brief(value, type);
+  }
   const found = [name, pathText(path), member.doc].join("\n").toLowerCase();
   return { node, refresh, isChanged, name, path, isSection, found, children: inner.children ?? (() => []) };
 }
@@ -938,7 +975,7 @@ function otherKeys(path, members) {
     make("div", { className: "words" }, make(isTop ? "h2" : "h3", {}, "Other keys"),
       make("p", { className: "help" }, "The published type says nothing of these.")), inside);
   const refresh = (only) => {
-    const all = isTop ? [...keys].filter(([, one]) => one.layer) : entries(get(path)) ?? [];
+    const all = isTop ? [...keys].filter(([, one]) => one.parts) : entries(get(path)) ?? [];
     const row = (key) => setting({ key, title: key.trim() ? key : write(key), type: { control: "json" } }, [...path, key]);
     same(shown, all.map(([key]) => key).filter((key) => !known.has(key)).sort(), row, inside);
     for (const [key, one] of shown) if (!isTop || !only || only.includes(key)) one.refresh();
@@ -1040,7 +1077,7 @@ function tell(key, one) {
 function take(told) {
   const fresh = Object.keys(told).filter((key) => told[key].revision > (keys.get(key)?.revision ?? -1));
   for (const key of fresh) tell(key, told[key]);
-  const gone = [...keys.keys()].filter((key) => !("layer" in keys.get(key)));
+  const gone = [...keys.keys()].filter((key) => !keys.get(key).parts);
   if (gone.length > 1000) for (const key of gone.slice(0, -500)) keys.delete(key);
   if (fresh.length) refreshAll(fresh);
   return fresh;
