@@ -61,13 +61,16 @@ extension DefaultsStore {
         try withOwn(path, value) { key, value throws(DefaultsError) in
             var unset: [PropertyListPath] = []
             if let lower = try lowerValue(at: path) {
-                value.leavesOut(of: lower, at: [], into: &unset) { shape.isVariant($0) } isStructure: {
+                value.leavesOut(of: lower, at: [], into: &unset) {
+                    shape.isVariant($0)
+                } isStructure: {
                     shape.isStructure($0)
                 }
             }
             // Keys that the type does not know stay unset.
             unset += unsetPaths(below: path).filter { inner in
-                !inner.isEmpty && shape.isStructure(PropertyListPath(Array(inner.steps.dropLast()))) && !shape.knows(inner)
+                !inner.isEmpty && shape.isStructure(PropertyListPath(Array(inner.steps.dropLast())))
+                    && !shape.knows(inner)
             }
             try setOwn(value, at: path, of: key, UnsetChange(set: [path], unset: unset.map { path.appending($0) }))
         }
@@ -107,8 +110,11 @@ extension DefaultsStore {
         }
         let path = path ?? [.key(utf8: key)]
         var unset: [PropertyListPath] = []
-        value.leavesOut(of: lower, at: path, into: &unset) { schema?.types?.isVariant(at: $0) ?? false } isStructure: {
-            _ in false
+        value.leavesOut(of: lower, at: path, into: &unset) {
+            schema?.types?.isVariant(at: $0) ?? false
+        } isStructure: {
+            _ in
+            false
         }
         if layers.managed != nil { unset = unset.filter { !lock(at: $0).isWhole } }
         return unset.isEmpty ? nil : UnsetChange(set: [path], unset: unset)
@@ -180,7 +186,9 @@ private struct OwnDifference {
         set.append(path)
         guard let lower else { return }
         let types = store.schema?.types
-        value.leavesOut(of: lower, at: path, into: &unset) { types?.isVariant(at: $0) ?? false } isStructure: { _ in
+        value.leavesOut(of: lower, at: path, into: &unset) {
+            types?.isVariant(at: $0) ?? false
+        } isStructure: { _ in
             false
         }
     }
@@ -193,7 +201,8 @@ private struct OwnDifference {
 
     /// The store's own value with the difference; recursion is bounded by the values' depth.
     mutating func apply(
-        _ own: PropertyList?, _ old: PropertyList?, _ new: PropertyList?, _ lower: PropertyList?, at path: PropertyListPath
+        _ own: PropertyList?, _ old: PropertyList?, _ new: PropertyList?, _ lower: PropertyList?,
+        at path: PropertyListPath
     ) throws(DefaultsError) -> PropertyList? {
         if old == new { return own }
         guard let new else {
@@ -214,15 +223,10 @@ private struct OwnDifference {
             own = nil
         }
         var changes: [String: PropertyList?] = [:]
-        var left = SortedEntries(old)
-        var right = SortedEntries(new)
-        while let key = left.leastKey(with: right) {
-            let oldValue = left.take(key)
-            let newValue = right.take(key)
-            if oldValue == newValue { continue }
-            let name = String(decoding: key, as: UTF8.self)
+        for pair in EntryPairs(old, new) where pair.left != pair.right {
+            let name = pair.key
             let below = lower?.kind == .dictionary ? lower?[name] : nil
-            let value = try apply(own?[name], oldValue, newValue, below, at: path.appending(.key(name)))
+            let value = try apply(own?[name], pair.left, pair.right, below, at: path.appending(.key(name)))
             changes.updateValue(value, forKey: name)
         }
         return try DefaultsError.translating(below: path) { () throws(PropertyListError) in
