@@ -213,7 +213,8 @@ inline std::string text(kv_bytes &bytes) {
 }
 
 // The outcome of a C function, which takes a place for its error last. It gives
-// nothing; whether there was something; or bytes, in the place before.
+// nothing; whether there was something; or, in the place before, bytes or what
+// an object is made of.
 template <class Function, class... Arguments>
 outcome<void> call(Function function, Arguments... arguments) {
   kv_error *problem = nullptr;
@@ -237,6 +238,16 @@ outcome<std::string> text_of(Function function, Arguments... arguments) {
   kv_status status = function(arguments..., &bytes, &problem);
   if (status < 0) return deliver<std::string>(error(status, problem));
   return deliver<std::string>(text(bytes));
+}
+
+template <class Object, class Found = Object, class Function,
+          class... Arguments>
+outcome<Object> make(Function function, Arguments... arguments) {
+  Found found = {};
+  kv_error *problem = nullptr;
+  kv_status status = function(arguments..., &found, &problem);
+  if (status < 0) return deliver<Object>(error(status, problem));
+  return deliver<Object>(Object(found));
 }
 
 }  // namespace detail
@@ -790,15 +801,10 @@ class registry {
 
   // The type of an expression, such as "[Window]?".
   outcome<kvcodable::type> type(std::string_view expression) {
-    kv_type *found = nullptr;
-    kv_error *problem = nullptr;
-    if (!handle())
-      return detail::deliver<kvcodable::type>(detail::moved("registry"));
-    kv_status status =
-        kv_registry_type(handle(), detail::view(expression), &found, &problem);
-    if (status < 0)
-      return detail::deliver<kvcodable::type>(error(status, problem));
-    return detail::deliver<kvcodable::type>(kvcodable::type(found));
+    using given = kvcodable::type;
+    if (!handle()) return detail::deliver<given>(detail::moved("registry"));
+    return detail::make<given, kv_type *>(kv_registry_type, handle(),
+                                          detail::view(expression));
   }
 
   // Publishes the type of an expression, which must be declared, as that of a
@@ -933,12 +939,14 @@ class store {
   static outcome<store> open(
       std::string_view name,
       const kv_store_options &options = store_options()) {
-    return opened(kv_store_open, name, options);
+    return detail::make<store, kv_store *>(kv_store_open, detail::view(name),
+                                           &options);
   }
   static outcome<store> open_file(
       std::string_view file,
       const kv_store_options &options = store_options()) {
-    return opened(kv_store_open_file, file, options);
+    return detail::make<store, kv_store *>(kv_store_open_file,
+                                           detail::view(file), &options);
   }
   explicit store(kv_store *taken) : store_(taken) {}
 
@@ -1042,18 +1050,13 @@ class store {
 
   // Everything that can be read now, as it is stored.
   outcome<tree> snapshot() const {
-    kv_tree *found = nullptr;
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_snapshot(handle(), &found, &problem);
-    if (status < 0) return detail::deliver<tree>(error(status, problem));
-    return detail::deliver<tree>(tree(found));
+    return detail::make<tree, kv_tree *>(kv_store_snapshot, handle());
   }
 
   // `seconds` is the time to wait for the lock; 0 for the store's own timeout.
   outcome<transaction> begin(double seconds = 0) {
-    auto begun = start(seconds);
-    if (!begun) return detail::deliver<transaction>(begun.error());
-    return detail::deliver<transaction>(transaction(begun->release()));
+    return detail::make<transaction, kv_transaction *>(kv_store_begin, handle(),
+                                                       seconds);
   }
 
   // Calls `change` in a transaction, and commits; an exception that it throws,
@@ -1061,7 +1064,7 @@ class store {
   // back. Gives whether the transaction was committed, or that error.
   template <class Change>
   outcome<bool> transact(Change change) {
-    auto begun = start(0);
+    auto begun = start();
     if (!begun) return detail::deliver<bool>(begun.error());
     result<bool> good = true;
     if constexpr (std::is_void_v<decltype(change())>)
@@ -1101,11 +1104,7 @@ class store {
     return pumped(kv_store_wait, handle(), seconds);
   }
   outcome<int> descriptor() {
-    int found = -1;
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_watch_descriptor(handle(), &found, &problem);
-    if (status < 0) return detail::deliver<int>(error(status, problem));
-    return detail::deliver<int>(found);
+    return detail::make<int>(kv_store_watch_descriptor, handle());
   }
 
   // The members of a struct, by a table of kvcodable_fields.h.
@@ -1145,16 +1144,6 @@ class store {
   using begun_transaction =
       detail::owned<kv_transaction, kv_transaction_rollback>;
 
-  template <class Open>
-  static outcome<store> opened(Open open, std::string_view name,
-                               const kv_store_options &options) {
-    kv_store *found = nullptr;
-    kv_error *problem = nullptr;
-    kv_status status = open(detail::view(name), &options, &found, &problem);
-    if (status < 0) return detail::deliver<store>(error(status, problem));
-    return detail::deliver<store>(store(found));
-  }
-
   template <class T>
   result<std::optional<T>> value_at(const path &at) const {
     auto shown = stored(at, nullptr);
@@ -1193,10 +1182,10 @@ class store {
                         value.handle(), type, flags, nullptr);
   }
 
-  result<begun_transaction> start(double seconds) {
+  result<begun_transaction> start() {
     kv_transaction *begun = nullptr;
     kv_error *problem = nullptr;
-    kv_status status = kv_store_begin(handle(), seconds, &begun, &problem);
+    kv_status status = kv_store_begin(handle(), 0, &begun, &problem);
     if (status < 0) return error(status, problem);
     return begun_transaction(begun);
   }
