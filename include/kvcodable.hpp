@@ -184,18 +184,6 @@ outcome<T> deliver(result<T> found) {
 #endif
 }
 
-// The outcome of a call that gives nothing, and that of one that tells whether
-// there was something.
-inline result<void> done(kv_status status, kv_error *problem) {
-  if (status < 0) return error(status, problem);
-  return {};
-}
-
-inline result<bool> found(kv_status status, kv_error *problem) {
-  if (status < 0) return error(status, problem);
-  return status == KV_OK;
-}
-
 // The error of a call on an object that was moved from.
 inline error moved(const char *noun) {
   return error(KV_INVALID_ARGUMENT, std::string(noun) + " is NULL");
@@ -224,11 +212,42 @@ inline std::string text(kv_bytes &bytes) {
   return result;
 }
 
-// The outcome of a call that gives bytes.
-inline outcome<std::string> given(kv_status status, kv_bytes &bytes,
-                                  kv_error *problem) {
+// The outcome of a C function, which takes a place for its error last. It gives
+// nothing; whether there was something; or, in the place before, bytes or what
+// an object is made of.
+template <class Function, class... Arguments>
+outcome<void> call(Function function, Arguments... arguments) {
+  kv_error *problem = nullptr;
+  kv_status status = function(arguments..., &problem);
+  if (status < 0) return deliver<void>(error(status, problem));
+  return deliver<void>({});
+}
+
+template <class Function, class... Arguments>
+outcome<bool> ask(Function function, Arguments... arguments) {
+  kv_error *problem = nullptr;
+  kv_status status = function(arguments..., &problem);
+  if (status < 0) return deliver<bool>(error(status, problem));
+  return deliver<bool>(status == KV_OK);
+}
+
+template <class Function, class... Arguments>
+outcome<std::string> text_of(Function function, Arguments... arguments) {
+  kv_bytes bytes = {};
+  kv_error *problem = nullptr;
+  kv_status status = function(arguments..., &bytes, &problem);
   if (status < 0) return deliver<std::string>(error(status, problem));
   return deliver<std::string>(text(bytes));
+}
+
+template <class Object, class Found = Object, class Function,
+          class... Arguments>
+outcome<Object> make(Function function, Arguments... arguments) {
+  Found found = {};
+  kv_error *problem = nullptr;
+  kv_status status = function(arguments..., &found, &problem);
+  if (status < 0) return deliver<Object>(error(status, problem));
+  return deliver<Object>(Object(found));
 }
 
 }  // namespace detail
@@ -676,17 +695,12 @@ outcome<tree> tree::of(const T &value) {
 
 inline outcome<void> tree::write_file(std::string_view file,
                                       kv_format format) const {
-  kv_error *problem = nullptr;
-  kv_status status =
-      kv_write_file(detail::view(file), handle(), format, nullptr, &problem);
-  return detail::deliver<void>(detail::done(status, problem));
+  return detail::call(kv_write_file, detail::view(file), handle(), format,
+                      nullptr);
 }
 
 inline outcome<std::string> tree::encode(kv_format format) const {
-  kv_bytes bytes = {};
-  kv_error *problem = nullptr;
-  kv_status status = kv_encode(handle(), format, nullptr, &bytes, &problem);
-  return detail::given(status, bytes, problem);
+  return detail::text_of(kv_encode, handle(), format, nullptr);
 }
 
 template <class T>
@@ -716,10 +730,7 @@ class type {
   // The type that is published for a store, by the user or by a package; none
   // where there is none.
   static outcome<std::optional<type>> published(std::string_view name) {
-    kv_type *found = nullptr;
-    kv_error *problem = nullptr;
-    kv_status status = kv_type_published(detail::view(name), &found, &problem);
-    return given(status, found, problem);
+    return type::given(kv_type_published, detail::view(name));
   }
 
   // The text that registry::declare() takes for a declared type; none for
@@ -736,26 +747,24 @@ class type {
 
   // The JSON Schema (2020-12) of what a file holds for the type, on one line.
   outcome<std::string> json_schema() const {
-    kv_bytes text = {};
-    kv_error *problem = nullptr;
-    kv_status status = kv_type_json_schema(handle(), &text, &problem);
-    return detail::given(status, text, problem);
+    return detail::text_of(kv_type_json_schema, handle());
   }
 
   // The type of the value at a path of stored keys; none where it says nothing.
   outcome<std::optional<type>> at(const path &at) const {
-    kv_type *found = nullptr;
-    kv_error *problem = nullptr;
-    kv_status status =
-        kv_type_at(handle(), at.data(), at.size(), &found, &problem);
-    return given(status, found, problem);
+    return type::given(kv_type_at, handle(), at.data(), at.size());
   }
 
   kv_type *handle() const { return type_.get(); }
 
-  static outcome<std::optional<type>> given(kv_status status, kv_type *found,
-                                            kv_error *problem) {
+  // The type that a C function gives.
+  template <class Function, class... Arguments>
+  static outcome<std::optional<type>> given(Function function,
+                                            Arguments... arguments) {
     using optional = std::optional<type>;
+    kv_type *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status = function(arguments..., &found, &problem);
     if (status < 0) return detail::deliver<optional>(error(status, problem));
     return detail::deliver<optional>(status == KV_OK ? optional(type(found))
                                                      : optional());
@@ -780,42 +789,30 @@ class registry {
 
   // Structs and enums, in the type language.
   outcome<void> declare(std::string_view text) {
-    kv_error *problem = nullptr;
-    kv_status status = kv_registry_declare(handle(), detail::view(text), {},
-                                           nullptr, &problem);
-    return detail::deliver<void>(detail::done(status, problem));
+    return detail::call(kv_registry_declare, handle(), detail::view(text),
+                        kv_str{}, nullptr);
   }
 
   // Those of a file; gives whether there is one.
   outcome<bool> declare_file(std::string_view file) {
-    kv_error *problem = nullptr;
-    kv_status status = kv_registry_declare_file(handle(), detail::view(file),
-                                                nullptr, &problem);
-    return detail::deliver<bool>(detail::found(status, problem));
+    return detail::ask(kv_registry_declare_file, handle(), detail::view(file),
+                       nullptr);
   }
 
   // The type of an expression, such as "[Window]?".
   outcome<kvcodable::type> type(std::string_view expression) {
-    kv_type *found = nullptr;
-    kv_error *problem = nullptr;
-    if (!handle())
-      return detail::deliver<kvcodable::type>(detail::moved("registry"));
-    kv_status status =
-        kv_registry_type(handle(), detail::view(expression), &found, &problem);
-    if (status < 0)
-      return detail::deliver<kvcodable::type>(error(status, problem));
-    return detail::deliver<kvcodable::type>(kvcodable::type(found));
+    using given = kvcodable::type;
+    if (!handle()) return detail::deliver<given>(detail::moved("registry"));
+    return detail::make<given, kv_type *>(kv_registry_type, handle(),
+                                          detail::view(expression));
   }
 
   // Publishes the type of an expression, which must be declared, as that of a
   // store, for tools and scripts. Gives the file.
   outcome<std::string> publish(std::string_view expression,
                                std::string_view name) {
-    kv_bytes file = {};
-    kv_error *problem = nullptr;
-    kv_status status = kv_registry_publish(handle(), detail::view(expression),
-                                           detail::view(name), &file, &problem);
-    return detail::given(status, file, problem);
+    return detail::text_of(kv_registry_publish, handle(),
+                           detail::view(expression), detail::view(name));
   }
 
   kv_registry *handle() const { return registry_.get(); }
@@ -912,9 +909,7 @@ class transaction {
 
   // Writes all changes at once, durably.
   outcome<void> commit() {
-    kv_error *problem = nullptr;
-    kv_status status = kv_transaction_commit(transaction_.release(), &problem);
-    return detail::deliver<void>(detail::done(status, problem));
+    return detail::call(kv_transaction_commit, transaction_.release());
   }
   void rollback() { transaction_.reset(); }
   kv_transaction *handle() const { return transaction_.get(); }
@@ -944,12 +939,14 @@ class store {
   static outcome<store> open(
       std::string_view name,
       const kv_store_options &options = store_options()) {
-    return opened(kv_store_open, name, options);
+    return detail::make<store, kv_store *>(kv_store_open, detail::view(name),
+                                           &options);
   }
   static outcome<store> open_file(
       std::string_view file,
       const kv_store_options &options = store_options()) {
-    return opened(kv_store_open_file, file, options);
+    return detail::make<store, kv_store *>(kv_store_open_file,
+                                           detail::view(file), &options);
   }
   explicit store(kv_store *taken) : store_(taken) {}
 
@@ -996,18 +993,13 @@ class store {
 
   // Whether there was a value.
   outcome<bool> remove(const path &at) {
-    kv_error *problem = nullptr;
-    kv_status status =
-        kv_store_remove(handle(), at.data(), at.size(), &problem);
-    return detail::deliver<bool>(detail::found(status, problem));
+    return detail::ask(kv_store_remove, handle(), at.data(), at.size());
   }
 
   // Whether there is a value, in any layer.
   outcome<bool> has(const path &at) const {
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_get(handle(), at.data(), at.size(), nullptr,
-                                    nullptr, &problem);
-    return detail::deliver<bool>(detail::found(status, problem));
+    return detail::ask(kv_store_get, handle(), at.data(), at.size(), nullptr,
+                       nullptr);
   }
 
   // The layer that a value is read from, and that layer's file, if it has one.
@@ -1039,68 +1031,43 @@ class store {
   // rename() moves a value to a path without one. Both give whether there was a
   // value.
   outcome<bool> reset(const path &at) {
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_reset(handle(), at.data(), at.size(), &problem);
-    return detail::deliver<bool>(detail::found(status, problem));
+    return detail::ask(kv_store_reset, handle(), at.data(), at.size());
   }
   outcome<bool> rename(const path &from, const path &to) {
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_rename(handle(), from.data(), from.size(),
-                                       to.data(), to.size(), &problem);
-    return detail::deliver<bool>(detail::found(status, problem));
+    return detail::ask(kv_store_rename, handle(), from.data(), from.size(),
+                       to.data(), to.size());
   }
 
   // The keys at the top level, or of the dictionary at a path, as paths name
   // them, with those of defaults.
   outcome<std::vector<std::string>> keys(const path &at = {}) const {
-    kv_tree *found = nullptr;
-    kv_error *problem = nullptr;
-    kv_status status =
-        kv_store_keys(handle(), at.data(), at.size(), &found, &problem);
-    return texts(status, found, problem);
+    return texts(kv_store_keys, handle(), at.data(), at.size());
   }
 
   // The names of the stores that are there for open(); the file of one.
   static outcome<std::vector<std::string>> names(
       kv_engine engine = KV_ENGINE_AUTOMATIC) {
-    kv_tree *found = nullptr;
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_names(engine, &found, &problem);
-    return texts(status, found, problem);
+    return texts(kv_store_names, engine);
   }
   static outcome<std::string> file_of(std::string_view name,
                                       kv_engine engine = KV_ENGINE_AUTOMATIC) {
-    kv_bytes found = {};
-    kv_error *problem = nullptr;
-    kv_status status =
-        kv_store_path(detail::view(name), engine, &found, &problem);
-    if (status < 0) return detail::deliver<std::string>(error(status, problem));
-    return detail::deliver<std::string>(detail::text(found));
+    return detail::text_of(kv_store_path, detail::view(name), engine);
   }
 
   // The type that the schema has for the value at a path of stored keys.
   outcome<std::optional<type>> type_at(const path &at) const {
-    kv_type *found = nullptr;
-    kv_error *problem = nullptr;
-    kv_status status =
-        kv_store_type_at(handle(), at.data(), at.size(), &found, &problem);
-    return type::given(status, found, problem);
+    return type::given(kv_store_type_at, handle(), at.data(), at.size());
   }
 
   // Everything that can be read now, as it is stored.
   outcome<tree> snapshot() const {
-    kv_tree *found = nullptr;
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_snapshot(handle(), &found, &problem);
-    if (status < 0) return detail::deliver<tree>(error(status, problem));
-    return detail::deliver<tree>(tree(found));
+    return detail::make<tree, kv_tree *>(kv_store_snapshot, handle());
   }
 
   // `seconds` is the time to wait for the lock; 0 for the store's own timeout.
   outcome<transaction> begin(double seconds = 0) {
-    auto begun = start(seconds);
-    if (!begun) return detail::deliver<transaction>(begun.error());
-    return detail::deliver<transaction>(transaction(begun->release()));
+    return detail::make<transaction, kv_transaction *>(kv_store_begin, handle(),
+                                                       seconds);
   }
 
   // Calls `change` in a transaction, and commits; an exception that it throws,
@@ -1108,7 +1075,7 @@ class store {
   // back. Gives whether the transaction was committed, or that error.
   template <class Change>
   outcome<bool> transact(Change change) {
-    auto begun = start(0);
+    auto begun = start();
     if (!begun) return detail::deliver<bool>(begun.error());
     result<bool> good = true;
     if constexpr (std::is_void_v<decltype(change())>)
@@ -1116,10 +1083,7 @@ class store {
     else
       good = detail::is_good(change());
     if (!good || !*good) return detail::deliver<bool>(std::move(good));
-    kv_error *problem = nullptr;
-    kv_status status = kv_transaction_commit(begun->release(), &problem);
-    if (status < 0) return detail::deliver<bool>(error(status, problem));
-    return detail::deliver<bool>(true);
+    return detail::ask(kv_transaction_commit, begun->release());
   }
 
   // Calls the handler, from pump(), for each change of the value, and with
@@ -1144,66 +1108,44 @@ class store {
 
   // Takes up the changes of others and calls the handlers; gives the number of
   // calls. Never waits: descriptor() is readable when there may be something.
-  outcome<size_t> pump() {
-    size_t calls = 0;
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_pump(handle(), &calls, &problem);
-    return pumped(status, calls, problem);
-  }
+  outcome<size_t> pump() { return pumped(kv_store_pump, handle()); }
   // The same as soon as there is something, waiting at most so long: 0 when the
   // time is over, or a signal came.
   outcome<size_t> wait(double seconds) {
-    size_t calls = 0;
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_wait(handle(), seconds, &calls, &problem);
-    return pumped(status, calls, problem);
+    return pumped(kv_store_wait, handle(), seconds);
   }
   outcome<int> descriptor() {
-    int found = -1;
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_watch_descriptor(handle(), &found, &problem);
-    if (status < 0) return detail::deliver<int>(error(status, problem));
-    return detail::deliver<int>(found);
+    return detail::make<int>(kv_store_watch_descriptor, handle());
   }
 
   // The members of a struct, by a table of kvcodable_fields.h.
   template <class Struct, size_t count>
   outcome<void> read(const kv_field (&fields)[count], Struct &values) const {
-    kv_error *problem = nullptr;
-    kv_status status =
-        kv_read_fields(handle(), fields, count, &values, &problem);
-    return detail::deliver<void>(detail::done(status, problem));
+    return detail::call(kv_read_fields, handle(), fields, count, &values);
   }
   template <class Struct, size_t count>
   outcome<void> write(const kv_field (&fields)[count], const Struct &old,
                       const Struct &values) {
-    kv_error *problem = nullptr;
-    kv_status status =
-        kv_write_fields(handle(), fields, count, &old, &values, &problem);
-    return detail::deliver<void>(detail::done(status, problem));
+    return detail::call(kv_write_fields, handle(), fields, count, &old,
+                        &values);
   }
 
   // Returns when everything is on disk.
-  outcome<void> sync() {
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_sync(handle(), &problem);
-    return detail::deliver<void>(detail::done(status, problem));
-  }
+  outcome<void> sync() { return detail::call(kv_store_sync, handle()); }
   // Writes the changes and closes the handle; the destructor does that, too,
   // and cannot report an error.
-  outcome<void> close() {
-    kv_error *problem = nullptr;
-    kv_status status = kv_store_close(handle(), &problem);
-    return detail::deliver<void>(detail::done(status, problem));
-  }
+  outcome<void> close() { return detail::call(kv_store_close, handle()); }
 
   kv_store *handle() const { return store_.get(); }
 
  private:
-  static outcome<std::vector<std::string>> texts(kv_status status,
-                                                 kv_tree *found,
-                                                 kv_error *problem) {
+  template <class Function, class... Arguments>
+  static outcome<std::vector<std::string>> texts(Function function,
+                                                 Arguments... arguments) {
     using list = std::vector<std::string>;
+    kv_tree *found = nullptr;
+    kv_error *problem = nullptr;
+    kv_status status = function(arguments..., &found, &problem);
     if (status < 0) return detail::deliver<list>(error(status, problem));
     if (!found) return detail::deliver<list>(list());
     return detail::deliver<list>(
@@ -1212,16 +1154,6 @@ class store {
 
   using begun_transaction =
       detail::owned<kv_transaction, kv_transaction_rollback>;
-
-  template <class Open>
-  static outcome<store> opened(Open open, std::string_view name,
-                               const kv_store_options &options) {
-    kv_store *found = nullptr;
-    kv_error *problem = nullptr;
-    kv_status status = open(detail::view(name), &options, &found, &problem);
-    if (status < 0) return detail::deliver<store>(error(status, problem));
-    return detail::deliver<store>(store(found));
-  }
 
   template <class T>
   result<std::optional<T>> value_at(const path &at) const {
@@ -1241,7 +1173,11 @@ class store {
     return found ? std::optional<tree>(tree(found)) : std::optional<tree>();
   }
 
-  outcome<size_t> pumped(kv_status status, size_t calls, kv_error *problem) {
+  template <class Function, class... Arguments>
+  outcome<size_t> pumped(Function function, Arguments... arguments) {
+    size_t calls = 0;
+    kv_error *problem = nullptr;
+    kv_status status = function(arguments..., &calls, &problem);
     result<size_t> told = calls;
     if (status < 0) told = error(status, problem);
 #ifndef KVCODABLE_NO_EXCEPTIONS
@@ -1253,17 +1189,14 @@ class store {
 
   outcome<void> put(const path &at, const tree &value, const kv_type *type,
                     uint32_t flags) {
-    kv_error *problem = nullptr;
-    kv_status status =
-        kv_store_set(handle(), at.data(), at.size(), value.handle(), type,
-                     flags, nullptr, &problem);
-    return detail::deliver<void>(detail::done(status, problem));
+    return detail::call(kv_store_set, handle(), at.data(), at.size(),
+                        value.handle(), type, flags, nullptr);
   }
 
-  result<begun_transaction> start(double seconds) {
+  result<begun_transaction> start() {
     kv_transaction *begun = nullptr;
     kv_error *problem = nullptr;
-    kv_status status = kv_store_begin(handle(), seconds, &begun, &problem);
+    kv_status status = kv_store_begin(handle(), 0, &begun, &problem);
     if (status < 0) return error(status, problem);
     return begun_transaction(begun);
   }

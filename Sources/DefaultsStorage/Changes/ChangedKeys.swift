@@ -46,22 +46,7 @@ final class ChangedKeys {
     /// Inserts the keys by which two dictionaries differ: both are walked once, in the order of their keys.
     func insertDifferences(_ old: PropertyList, _ new: PropertyList) {
         if old.document === new.document, old.index == new.index { return }
-        var left = SortedEntries(old)
-        var right = SortedEntries(new)
-        while let key = left.key, let other = right.key {
-            let order = compareBytes(key, other)
-            if order != 0 || left.value != right.value { insert(order > 0 ? other : key) }
-            if order <= 0 { left.advance() }
-            if order >= 0 { right.advance() }
-        }
-        while let key = left.key {
-            insert(key)
-            left.advance()
-        }
-        while let key = right.key {
-            insert(key)
-            right.advance()
-        }
+        for pair in EntryPairs(old, new) where pair.left != pair.right { insert(pair.keyBytes) }
     }
 }
 

@@ -184,7 +184,9 @@ private struct OwnDifference {
         set.append(path)
         guard let lower else { return }
         let types = store.schema?.types
-        value.leavesOut(of: lower, at: path, into: &unset) { types?.isVariant(at: $0) ?? false } isStructure: { _ in
+        value.leavesOut(of: lower, at: path, into: &unset) {
+            types?.isVariant(at: $0) ?? false
+        } isStructure: { _ in
             false
         }
     }
@@ -219,15 +221,10 @@ private struct OwnDifference {
             own = nil
         }
         var changes: [String: PropertyList?] = [:]
-        var left = SortedEntries(old)
-        var right = SortedEntries(new)
-        while let key = left.leastKey(with: right) {
-            let oldValue = left.take(key)
-            let newValue = right.take(key)
-            if oldValue == newValue { continue }
-            let name = String(decoding: key, as: UTF8.self)
+        for pair in EntryPairs(old, new) where pair.left != pair.right {
+            let name = pair.key
             let below = lower?.kind == .dictionary ? lower?[name] : nil
-            let value = try apply(own?[name], oldValue, newValue, below, at: path.appending(.key(name)))
+            let value = try apply(own?[name], pair.left, pair.right, below, at: path.appending(.key(name)))
             changes.updateValue(value, forKey: name)
         }
         return try DefaultsError.translating(below: path) { () throws(PropertyListError) in

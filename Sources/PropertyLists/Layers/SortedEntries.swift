@@ -21,18 +21,4 @@ package struct SortedEntries {
     }
 
     package mutating func advance() { slots = slots.dropFirst() }
-
-    /// The key that comes first in this dictionary and another one.
-    package func leastKey(with other: SortedEntries) -> UnsafeBufferPointer<UInt8>? {
-        guard let key else { return other.key }
-        guard let second = other.key else { return key }
-        return compareBytes(key, second) <= 0 ? key : second
-    }
-
-    /// Goes on behind `key`, if it is the next one, and gives its value.
-    package mutating func take(_ key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
-        guard let next = self.key, compareBytes(next, key) == 0 else { return nil }
-        defer { advance() }
-        return value
-    }
 }

@@ -1,5 +1,3 @@
-internal import CKVCodable
-
 /// The entries of two dictionaries in the order of their keys' bytes, those of one key together.
 ///
 /// A value that is no dictionary, or nil, has no entries. Takes time proportional to the number of the entries.
@@ -8,57 +6,41 @@ package struct EntryPairs: Sequence, IteratorProtocol {
     package struct Pair {
         package let left: PropertyList?
         package let right: PropertyList?
-        private let document: Document
-        private let keyNode: kv_node
+        /// The dictionary that has the key, at the key's entry.
+        fileprivate let source: SortedEntries
 
-        fileprivate init(_ left: Cursor?, _ right: Cursor?, in document: Document, _ keyNode: kv_node) {
-            self.left = left?.value
-            self.right = right?.value
-            (self.document, self.keyNode) = (document, keyNode)
-        }
+        /// The key's bytes, as ``SortedEntries/key`` has them.
+        package var keyBytes: UnsafeBufferPointer<UInt8> { source.key ?? UnsafeBufferPointer(start: nil, count: 0) }
 
-        package var key: String { String(decoding: document.buffer(of: keyNode), as: UTF8.self) }
+        package var key: String { String(decoding: keyBytes, as: UTF8.self) }
     }
 
-    /// An entry of one of the dictionaries.
-    fileprivate struct Cursor {
-        let document: Document
-        let header: Int
-        var slot: Int
-        let end: Int
-
-        init?(_ list: PropertyList?) {
-            guard let list, list.kind == .dictionary else { return nil }
-            (document, header) = (list.document, list.index)
-            let keys = list.document.keys(ofDictionaryAt: list.index)
-            (slot, end) = (keys.lowerBound, keys.upperBound)
-        }
-
-        var isAtEnd: Bool { slot >= end }
-        var keyNode: kv_node { document.nodes[slot] }
-        var key: UnsafeBufferPointer<UInt8> { document.buffer(of: keyNode) }
-        var value: PropertyList { PropertyList(document: document, index: header + keyNode.distance) }
-    }
-
-    private var left: Cursor?
-    private var right: Cursor?
+    private var left: SortedEntries
+    private var right: SortedEntries
 
     package init(_ left: PropertyList?, _ right: PropertyList?) {
-        self.left = Cursor(left)
-        self.right = Cursor(right)
+        self.left = Self.entries(left)
+        self.right = Self.entries(right)
+    }
+
+    private static func entries(_ value: PropertyList?) -> SortedEntries {
+        guard let value, value.kind == .dictionary else { return SortedEntries(.emptyDictionary) }
+        return SortedEntries(value)
     }
 
     package mutating func next() -> Pair? {
-        if left?.isAtEnd ?? false { left = nil }
-        if right?.isAtEnd ?? false { right = nil }
-        guard let first = left ?? right else { return nil }
-        var order = right == nil ? -1 : 1
-        if let left, let right { order = compareBytes(left.key, right.key) }
-        let (isLeft, isRight) = (left != nil && order <= 0, right != nil && order >= 0)
-        let source = isLeft ? first : right ?? first
-        let pair = Pair(isLeft ? left : nil, isRight ? right : nil, in: source.document, source.keyNode)
-        if isLeft { left?.slot += 1 }
-        if isRight { right?.slot += 1 }
+        let order: Int
+        switch (left.key, right.key) {
+        case (nil, nil): return nil
+        case (_, nil): order = -1
+        case (nil, _): order = 1
+        case (let key?, let other?): order = compareBytes(key, other)
+        }
+        let pair = Pair(
+            left: order <= 0 ? left.value : nil, right: order >= 0 ? right.value : nil,
+            source: order <= 0 ? left : right)
+        if order <= 0 { left.advance() }
+        if order >= 0 { right.advance() }
         return pair
     }
 }

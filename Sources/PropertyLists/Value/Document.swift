@@ -10,7 +10,7 @@ internal import Darwin
 
 /// The memory of a document: nodes and bytes as `kvcodable_nodes.h` lays them out.
 ///
-/// Its maker vouches for the layout: a ``PropertyListBuilder``, a validating copy, or a splice of documents.
+/// Its maker vouches for the layout: a ``PropertyListBuilder`` or a validating copy.
 /// `@unchecked Sendable` holds since nothing changes after `init` but the cache, which a lock guards, and the memory is
 /// freed with the last reference.
 @usableFromInline package final class Document: @unchecked Sendable {
@@ -18,8 +18,6 @@ internal import Darwin
     package let nodeCount: Int
     @usableFromInline package let bytes: UnsafePointer<UInt8>
     package let byteCount: Int
-    /// How many of the bytes no node uses: text that earlier changes left behind.
-    package let unusedBytes: Int
     /// Facts about the values, from the check or the writer that went through them; nil where neither noted any.
     package let facts: DocumentFacts?
     /// Findings about the values, noted by the rooms above. Guarded by ``Lock/shared``.
@@ -30,12 +28,10 @@ internal import Darwin
 
     /// Takes the memory of both buffers.
     package init(
-        nodes: inout GrowableBuffer<kv_node>, bytes: inout GrowableBuffer<UInt8>, unusedBytes: Int = 0,
-        facts: DocumentFacts? = nil
+        nodes: inout GrowableBuffer<kv_node>, bytes: inout GrowableBuffer<UInt8>, facts: DocumentFacts? = nil
     ) {
         nodeCount = nodes.count
         byteCount = bytes.count
-        self.unusedBytes = unusedBytes
         self.facts = facts
         let nodeMemory = nodes.take()
         let byteMemory = bytes.take()
@@ -49,7 +45,6 @@ internal import Darwin
     package init(taking block: UnsafeMutableRawPointer, nodeCount: Int, byteCount: Int, facts: DocumentFacts) {
         self.nodeCount = nodeCount
         self.byteCount = byteCount
-        unusedBytes = 0
         self.facts = facts
         nodeBlock = block
         byteBlock = nil

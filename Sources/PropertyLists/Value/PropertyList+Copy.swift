@@ -23,7 +23,7 @@ extension PropertyList {
 
     /// The value as a document of its own, which keeps nothing else alive.
     public func compacted() -> PropertyList {
-        if isWholeDocument && document.unusedBytes == 0 { return self }
+        if isWholeDocument { return self }
         var nodes = GrowableBuffer<kv_node>()
         var bytes = GrowableBuffer<UInt8>()
         copyNodes(to: &nodes, bytes: &bytes)
