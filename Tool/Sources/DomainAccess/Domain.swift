@@ -126,6 +126,7 @@ extension DefaultsLayer {
         switch self {
         case .managed: "managed"
         case .application: "user"
+        case .administrator: "administrator"
         case .global: "global"
         case .registered, .schema: "default"
         case .arguments, .suite: "\(self)"
