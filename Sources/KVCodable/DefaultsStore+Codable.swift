@@ -294,7 +294,9 @@ private struct KnownParts<Value: Codable> {
         if case .custom = encoder.keyEncodingStrategy { return nil }
         var decoder = KeyValueDecoder()
         decoder.userInfo = encoder.userInfo
-        if case .convertToSnakeCase = encoder.keyEncodingStrategy { decoder.keyDecodingStrategy = .convertFromSnakeCase }
+        if case .convertToSnakeCase = encoder.keyEncodingStrategy {
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+        }
         return try? decoder.decode(Value.self, from: stored, recording: record)
     }
 

@@ -133,8 +133,8 @@ extension CodableType {
         } hasDefault: {
             self.hasOptionalDefault(at: $0)
         } knows: { path in
-            guard self.type(at: PropertyListPath(Array(path.steps.dropLast())))?.isStructure == true else { return false }
-            return self.type(at: path) != nil
+            let parent = PropertyListPath(Array(path.steps.dropLast()))
+            return self.type(at: parent)?.isStructure == true && self.type(at: path) != nil
         }
     }
 

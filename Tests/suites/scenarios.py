@@ -115,6 +115,8 @@ class Run:
             self.set([step])
         elif "remove" in step:
             self.command("unset", NAME, place(step["remove"]))
+        elif "reset" in step:
+            self.command("reset", NAME, place(step["reset"]))
         elif "get" in step:
             found = json.loads(self.command("get", NAME, place(step["get"]), "--json") or "null")
             self.compare(place(step["get"]), step.get("is"), found)
@@ -160,7 +162,7 @@ class Run:
         new = self.folder / "new.plist"
         new.write_bytes(plistlib.dumps(value) if self.engine == "xml" else json.dumps(value).encode())
         if self.engine == "sqlite":
-            self.command("copy", str(new), NAME, "--sqlite")
+            self.command("copy", str(new), str(self.file), "--sqlite")
         else:
             new.rename(self.file)
 

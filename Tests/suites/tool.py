@@ -189,10 +189,9 @@ TABLE = [
     ("list", "com.example.copied\ncom.example.plain\ncom.example.player\n", "", 0),
     ("list --json", '["com.example.copied","com.example.plain","com.example.player"]\n', "", 0),
     (f"list {PLAIN} --json",
-     '{\n  "a": {\n    "layer": "user",\n    "value": "5"\n  },\n  "b": {\n    "layer": "user",\n    "value": "text"\n  },\n'
+     '{\n  "\\"x.y\\"": {\n    "layer": "user",\n    "value": {\n      "z": 1.5\n    }\n  },\n  "a": {\n    "layer": "user",\n    "value": "5"\n  },\n  "b": {\n    "layer": "user",\n    "value": "text"\n  },\n'
      '  "c": {\n    "layer": "user",\n    "value": {\n      "d": [1,2.0,true]\n    }\n  },\n  "everywhere": {\n'
-     '    "layer": "global",\n    "value": true\n  },\n  "x.y": {\n    "layer": "user",\n    "value": {\n      "z": 1.5\n'
-     '    }\n  }\n}\n', "", 0),
+     '    "layer": "global",\n    "value": true\n  }\n}\n', "", 0),
     ("list com.example.none", "", "kvdefaults: com.example.none: There is no such store\n", 1),
     # Moving
     (f"export {PLAIN} --format commands",
@@ -353,6 +352,81 @@ def try_other_answers(place):
     status, _, error = place.run("get", PLAYER, "volume")
     tap.check(status == 2 and f'Expected a type, found "}}" (line 2, column 15) ({published})' in error,
               "a published text that is wrong says where", error)
+
+
+# Answers over three layers, one command after the other.
+LAYERED = [
+    (f"set {PLAIN} window.width 800 only 1", "", "", 0),
+    (f"get {PLAIN} window.width --origin", "800\nuser\tCONFIG/com.example.plain.plist\n", "", 0),
+    (f"get {PLAIN} window.height --origin", "600\nadministrator\tDEFAULTS/com.example.plain.plist\n", "", 0),
+    # A line for each layer's part of a dictionary
+    (f"get {PLAIN} window --origin",
+     '{\n  "frame": {\n    "x": 1,\n    "y": 2\n  },\n  "height": 600,\n  "title": "Shared",\n  "width": 800\n}\n'
+     "window.frame\tadministrator\tDEFAULTS/com.example.plain.plist\n"
+     "window.height\tadministrator\tDEFAULTS/com.example.plain.plist\n"
+     "window.title\tglobal\tCONFIG/.GlobalPreferences.plist\nwindow.width\tuser\tCONFIG/com.example.plain.plist\n", "", 0),
+    (f"get {PLAIN} window.frame --origin --json",
+     '{\n  "file": "DEFAULTS/com.example.plain.plist",\n  "layer": "administrator",\n  "value": {\n    "x": 1,\n'
+     '    "y": 2\n  }\n}\n', "", 0),
+    (f"set {PLAIN} window.frame.x 5", "", "", 0),
+    (f"get {PLAIN} window.frame --origin --json",
+     '{\n  "origins": {\n    "window.frame.x": {\n      "file": "CONFIG/com.example.plain.plist",\n      "layer": "user"\n'
+     '    },\n    "window.frame.y": {\n      "file": "DEFAULTS/com.example.plain.plist",\n'
+     '      "layer": "administrator"\n    }\n  },\n  "value": {\n    "x": 5,\n    "y": 2\n  }\n}\n', "", 0),
+    (f"list {PLAIN}",
+     "only\t1\t\tuser\nvolume\t5\t\tadministrator\nwindow.frame.x\t5\t\tuser\nwindow.frame.y\t2\t\tadministrator\n"
+     'window.height\t600\t\tadministrator\nwindow.title\t"Shared"\t\tglobal\nwindow.width\t800\t\tuser\n', "", 0),
+    # An administrator's default is a default.
+    (f"list {PLAIN} --changed",
+     'only\t1\t\tuser\nwindow.frame.x\t5\t\tuser\nwindow.title\t"Shared"\t\tglobal\nwindow.width\t800\t\tuser\n', "", 0),
+    (f"set {PLAIN} window.frame.x 1 volume 6", "", "", 0),
+    (f"list {PLAIN} --changed",
+     'only\t1\t\tuser\nvolume\t6\t\tuser\nwindow.title\t"Shared"\t\tglobal\nwindow.width\t800\t\tuser\n', "", 0),
+    # A default can be removed, and comes back. What the file notes of it is no setting.
+    (f"unset {PLAIN} window.height volume", "", "", 0),
+    (f"get {PLAIN} window.height", "", f"kvdefaults: {PLAIN}: There is no value at window.height\n", 1),
+    (f"get {PLAIN} volume", "5\n", "", 0),
+    (f"list {PLAIN}",
+     "only\t1\t\tuser\nvolume\t5\t\tadministrator\nwindow.frame.x\t1\t\tuser\nwindow.frame.y\t2\t\tadministrator\n"
+     'window.title\t"Shared"\t\tglobal\nwindow.width\t800\t\tuser\n', "", 0),
+    (f"unset {PLAIN} window.height", "", f"kvdefaults: {PLAIN}: There is no value at window.height\n", 1),
+    (f"reset {PLAIN} window.height window.width", "", "", 0),
+    (f"get {PLAIN} window.height", "600\n", "", 0),
+    (f"get {PLAIN} window.width", "", f"kvdefaults: {PLAIN}: There is no value at window.width\n", 1),
+    (f"reset {PLAIN} only window.height", "",
+     f"kvdefaults: {PLAIN}: The user's file has nothing at window.height\n", 1),
+    (f"reset {PLAIN} window only", "", "", 0),
+    (f"list {PLAIN} --changed", 'window.title\t"Shared"\t\tglobal\n', "", 0),
+    # A copy has the values of the file alone, and shows the layers of its own name.
+    (f"set {PLAYER} speed 2", "", "", 0),
+    (f"copy {PLAYER} {PLAIN}", "", "", 0),
+    (f"get {PLAIN}",
+     '{\n  "speed": 2.0,\n  "volume": 5,\n  "window": {\n    "frame": {\n      "x": 1,\n      "y": 2\n    },\n'
+     '    "height": 600,\n    "title": "Shared"\n  }\n}\n', "", 0),
+    # An import leaves out nothing of lower layers.
+    (f"import {PLAIN} frame.json", "", "", 0),
+    (f"get {PLAIN} window.frame", '{\n  "x": 7,\n  "y": 2\n}\n', "", 0),
+    # A field's own default is part of what is shown.
+    (f"set {PLAYER} window.window_title Main", "", "", 0),
+    (f"list {PLAYER} --changed",
+     'speed\t2.0\tDouble\tuser\nwindow.height\t1\t\tglobal\nwindow.title\t"Shared"\t\tglobal\nwindow.window_title\t"Main"\tString?\tuser\n', "", 0),
+]
+
+
+# proves: G110
+def try_layers():
+    place = Place()
+    defaults = place.folder / "defaults"
+    defaults.mkdir(mode=0o700)
+    place.write("config/.GlobalPreferences.plist", '{"window": {"title": "Shared", "height": 1}}')
+    place.write("frame.json", '{"window": {"frame": {"x": 7}}}')
+    (defaults / f"{PLAIN}.plist").write_text('{"window": {"height": 600, "frame": {"x": 1, "y": 2}}, "volume": 5}')
+    for command, output, error, status in LAYERED:
+        found = place.run(*words(command), KVCODABLE_DEFAULTS_DIR=str(defaults))
+        shown = output.replace("CONFIG", str(place.config)).replace("DEFAULTS", str(defaults))
+        tap.check(found == (status, shown, error), f"kvdefaults {command}, with layers",
+                  f"expected {(status, shown, error)}\nfound    {found}")
+    place.close()
 
 
 NESTED = """root Outer
@@ -625,7 +699,7 @@ def slow_terminal(place, command):
 
 # Lines, and the words that complete them in every shell.
 COMPLETED = [
-    ("kvdefaults unse", ["unset"]), ("kvdefaults get com.example.pla", [PLAIN, PLAYER]),
+    ("kvdefaults unse", ["unset"]), ("kvdefaults rese", ["reset"]), ("kvdefaults get com.example.pla", [PLAIN, PLAYER]),
     (f"kvdefaults get {PLAYER} vol", ["volume"]), (f"kvdefaults get {PLAYER} window.wid", ["window.width"]),
     (f"kvdefaults set {PLAYER} theme da", ["dark"]), (f"kvdefaults get {PLAIN} al", ["alpha"]),
     ("kvdefaults set com.example.nested on t", ["true"]),
@@ -847,7 +921,7 @@ def try_manual():
 
 def main():
     seconds = int(sys.argv[sys.argv.index("--seconds") + 1]) if "--seconds" in sys.argv else 5
-    for run in (try_table, try_editing, try_watching, try_terminal, try_completion, try_manual):
+    for run in (try_table, try_layers, try_editing, try_watching, try_terminal, try_completion, try_manual):
         run()
     try_at_once(seconds)
     tap.finish()

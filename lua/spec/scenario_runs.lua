@@ -135,7 +135,7 @@ if arg and arg[0] == "lua/spec/scenario_runs.lua" then
   local scenario = assert(kv.read(file)).scenarios[tonumber(index)]
   local problem = run_in(folder, scenario, engine)
   io.write(problem or "")
-  os.exit(not problem)
+  os.exit(problem and 1 or 0)
 end
 
 return runs

@@ -43,7 +43,9 @@ local function allows(scenario, engine)
   local is_shared = words:find('"by":"', 1, true)
   local is_foreign = words:find('"by":"foreign"', 1, true)
   -- Locked values cannot be put into a store in memory.
-  if engine == "memory" and scenario.managed and scenario.start then return false end
+  if engine == "memory" and scenario.managed and scenario.start then
+    return false
+  end
   return is_in(scenario.engines, engine)
     and not ((is_shared or runs.has_name(scenario)) and engine == "memory")
     and not (is_foreign and engine == "sqlite")

@@ -152,7 +152,8 @@ extension DefaultsStore {
     /// ``set(_:at:)``.
     public func setStored(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
         guard let first = path.steps.first else {
-            return try replaceAll(with: value, unsetting: { _ in true }) { key, value throws(DefaultsError) in
+            let isUnset = { (_: String) in true }
+            return try replaceAll(with: value, unsetting: isUnset) { key, value throws(DefaultsError) in
                 try setStored(value, forKey: key)
             }
         }

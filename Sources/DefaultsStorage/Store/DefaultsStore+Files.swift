@@ -52,7 +52,10 @@ extension DefaultsStore {
         try sync()
         if let key = domain.unreadableKeys.first { _ = try stored(forKey: String(decoding: key, as: UTF8.self)) }
         let own = try dictionary(of: .application)
-        try other.replaceAll(with: own, unsetting: { _ in false }) { key, value throws(DefaultsError) in try other.setAsInFile(value, forKey: key) }
+        let isUnset = { (_: String) in false }
+        try other.replaceAll(with: own, unsetting: isUnset) { key, value throws(DefaultsError) in
+            try other.setAsInFile(value, forKey: key)
+        }
     }
 
     /// Sets a value of the application's domain as a file has it: what it leaves out is not unset.

@@ -148,7 +148,8 @@ extension DefaultsStore {
             return scope.isReached(by: changed) ? try watch.tell(of: try value(of: scope), unsetPaths()) : 0
         }
         if changed.isEverything { return try watch.tell(ofAll: try snapshot(), unsetPaths()) }
-        return try watch.tell(of: changed.sorted.filter { !UnsetPaths.reserved.contains($0) }, unsetPaths()) { key throws(DefaultsError) in try filled(at: [.key(key)]) }
+        let keys = changed.sorted.filter { !UnsetPaths.reserved.contains($0) }
+        return try watch.tell(of: keys, unsetPaths()) { key throws(DefaultsError) in try filled(at: [.key(key)]) }
     }
 
     /// Takes up the changes of others, unless another thread is doing so: then the next pump looks again.

@@ -328,8 +328,7 @@ static void refuse_long_paths(void) {
   steps[0].key.length += 2;
   CHECK(kv_store_bool_for_key(store, steps->key, &value, NULL) ==
         KV_LIMIT_EXCEEDED);
-  CHECK(kv_store_is_forced(store, steps, 1, &value, NULL) ==
-        KV_LIMIT_EXCEEDED);
+  CHECK(kv_store_is_forced(store, steps, 1, &value, NULL) == KV_LIMIT_EXCEEDED);
   free(text);
   kv_store_free(store);
 }

@@ -19,8 +19,8 @@ struct Kvdefaults: ParsableCommand {
             """,
         version: libraryVersion,
         subcommands: [
-            List.self, Get.self, Set.self, Unset.self, Describe.self, Watch.self, Edit.self, Lint.self, Convert.self,
-            Print.self, Diff.self, Export.self, Import.self, Copy.self, Types.self, Page.self,
+            List.self, Get.self, Set.self, Unset.self, Reset.self, Describe.self, Watch.self, Edit.self, Lint.self,
+            Convert.self, Print.self, Diff.self, Export.self, Import.self, Copy.self, Types.self, Page.self,
         ])
 
     /// Errors have one form, `kvdefaults: com.example.app: message`, and a status of ours.

@@ -10,8 +10,8 @@ static kv_str check_text(lua_State *L, int index) {
 }
 
 /* The names of layers, in the order of kv_layer. */
-static const char *const layers[] = {"managed", "arguments", "application",
-                                     "suite",   "global",    "registered",
+static const char *const layers[] = {"managed", "arguments",     "application",
+                                     "suite",   "global",        "registered",
                                      "schema",  "administrator", NULL};
 
 /* store:layer(name, index?): the dictionary of one layer; suites count from 1

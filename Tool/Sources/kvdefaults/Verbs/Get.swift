@@ -12,7 +12,11 @@ struct Get: ParsableCommand {
     var path = ""
     @Flag(help: "Print JSON, strings too.") var json = false
     @Flag(help: "Print an XML property list.") var xml = false
-    @Flag(help: "Print where the value comes from as well: its layer, and the file.") var origin = false
+    @Flag(
+        help: """
+            Print where the value comes from as well: its layer, and the file. Of a dictionary that several layers make up \
+            a line for each part, with its path.
+            """) var origin = false
 
     private var domain: Domain { store.domain }
 
@@ -45,20 +49,51 @@ struct Get: ParsableCommand {
         if location.isEmpty, !domain.isThere(type) {
             throw Failure.absent("There is no such store", of: domain.text)
         }
-        let found = try about(domain.text, type) { try Layers(store: try domain.opened(type)).find(location) }
-        guard let found else { throw Failure.absent("There is no value at \(path)", of: domain.text) }
-        let value = Values.masked(found.value, type, at: location)
+        let (value, parts) = try about(domain.text, type) { try shown(location, type) }
         if xml {
             print(
                 try String(decoding: about(domain.text) { try value.serialized(as: .xml) }, as: UTF8.self),
                 terminator: "")
         } else if origin && json {
-            var answer: [String: PropertyList] = ["value": value, "layer": PropertyList(found.layer)]
-            if let file = found.file { answer["file"] = PropertyList(file) }
-            print(try JSONText.of(PropertyList(answer)))
+            print(try JSONText.of(answer(value, parts, at: location)))
         } else {
             print(try json ? JSONText.of(value) : Values.text(value))
-            if origin { print("\(found.layer)\(found.file.map { "\t\($0)" } ?? "")") }
+            for part in parts { print(line(part, at: location)) }
         }
+    }
+
+    /// The value without its secrets, and with --origin its parts.
+    private func shown(
+        _ location: PropertyListPath, _ type: CodableType?
+    ) throws -> (PropertyList, [Layers.Part]) {
+        let layers = Layers(store: try domain.opened(type), type: type)
+        guard let found = try layers.value(at: location) else {
+            throw Failure.absent("There is no value at \(path)", of: domain.text)
+        }
+        let value = Values.masked(found, type, at: location)
+        return (value, origin ? try layers.parts(of: value, at: location) : [])
+    }
+
+    private func line(_ part: Layers.Part, at location: PropertyListPath) -> String {
+        let path = part.path == location ? [] : [part.path.text]
+        return (path + [part.layer] + [part.origin.file].compactMap { $0 }).joined(separator: "\t")
+    }
+
+    private func answer(
+        _ value: PropertyList, _ parts: [Layers.Part], at location: PropertyListPath
+    ) throws -> PropertyList {
+        var entries = [("value", value)]
+        let origins = parts.map { ($0.path, origin(of: $0)) }
+        if let first = origins.first, first.0 == location {
+            entries += first.1
+        } else {
+            entries.append(
+                ("origins", try PropertyList(entries: origins.map { ($0.text, try PropertyList(entries: $1)) })))
+        }
+        return try PropertyList(entries: entries)
+    }
+
+    private func origin(of part: Layers.Part) -> [(String, PropertyList)] {
+        [("layer", PropertyList(part.layer))] + (part.origin.file.map { [("file", PropertyList($0))] } ?? [])
     }
 }

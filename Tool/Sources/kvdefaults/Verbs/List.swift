@@ -6,8 +6,10 @@ struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the domains, or the settings of one.",
         discussion: """
-            On a terminal it is a table; else a line for each, with tabs between its cells: of a setting the key, the \
-            value as JSON, the type, and the layer: user, managed (an administrator's), global, or default.
+            On a terminal it is a table; else a line for each, with tabs between its cells: of a setting the path, the \
+            value as JSON, the type, and the layer: managed (an administrator's, locked), user, administrator (an \
+            administrator's defaults), global, or default. Of a dictionary that several layers make up each part has a \
+            line of its own.
             """)
 
     @Argument(help: ArgumentHelp("A store's name, or the path of its file.", valueName: "domain")) var name: Domain?
@@ -48,19 +50,35 @@ struct List: ParsableCommand {
 
     private func rows(of domain: Domain, _ type: CodableType?) throws -> [Row] {
         let store = try domain.opened(type)
-        let layers = Layers(store: store)
-        return try store.keys().compactMap { key in
-            guard let found = try layers.find([.key(key)]) else { return nil }
-            let member = type?.member(at: [.key(key)])
-            if changed, found.layer == "default" || isDefault(found.value, member) { return nil }
-            let shown = Values.masked(found.value, type, at: [.key(key)])
-            return Row(
-                key: key, value: shown, type: member.map { "\($0.type)" }, layer: found.layer,
-                isSecret: member?.words.isSecret ?? false)
+        let layers = Layers(store: store, type: type)
+        let administrator = try store.dictionary(of: .administrator)
+        return try store.keys().flatMap { key -> [Row] in
+            guard let value = try layers.value(at: [.key(key)]) else { return [] }
+            let parts = try layers.parts(of: Values.masked(value, type, at: [.key(key)]), at: [.key(key)])
+            return parts.compactMap { part in
+                let member = type?.member(at: part.path)
+                let inner = PropertyListPath(Array(part.path.steps.dropFirst()))
+                if changed, let value = value.value(at: inner),
+                    isDefault(value, part, member, administrator.value(at: part.path))
+                {
+                    return nil
+                }
+                return Row(
+                    key: part.path.text, value: part.value, type: member.map { "\($0.type)" }, layer: part.layer,
+                    isSecret: member?.words.isSecret ?? false)
+            }
         }
     }
 
-    private func isDefault(_ value: PropertyList, _ member: CodableType.Member?) -> Bool {
+    /// Whether a value is that which the store has without the user's and the managed file.
+    private func isDefault(
+        _ value: PropertyList, _ part: Layers.Part, _ member: CodableType.Member?, _ administrator: PropertyList?
+    ) -> Bool {
+        switch part.origin.layer {
+        case .administrator, .registered, .schema: return true
+        default: break
+        }
+        if let administrator { return value == administrator }
         guard let member, let standard = member.defaultValue else { return false }
         return (try? member.type.read(value)) == standard
     }

@@ -45,8 +45,13 @@ struct Import: ParsableCommand {
             guard list.kind == .dictionary else {
                 throw Failure("Expected Dictionary as what is imported, found \(list.kind)", of: file.text)
             }
-            try domain.change { transaction, _ in
-                for (key, value) in list.entries { try transaction.setStored(value, at: [.key(key)]) }
+            let type = try domain.type()
+            let store = try domain.openedForWriting(type)
+            try about(domain.text, type) {
+                try store.import(
+                    list.serialized(as: .binary), limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
+                try store.sync()
+                try store.close()
             }
         }
     }
@@ -69,10 +74,10 @@ struct Copy: ParsableCommand {
         if sqlite { try refuseOtherFile() }
         try Progress.shown("Copying") {
             let type = try to.type()
-            let values = try about(from.text) { try from.opened().dictionary(of: .application) }
+            let source = try from.opened()
             let target = try to.openedForWriting(type, engine: sqlite ? .sqlite : nil)
             try about(to.text, type) {
-                try target.setStored(values, at: [])
+                try source.copy(to: target)
                 try target.sync()
                 try target.close()
             }

@@ -57,21 +57,48 @@ struct Set: ParsableCommand {
 
 struct Unset: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Removes settings, which have their defaults then.",
-        discussion:
-            "Several at once in one step. Exit status 1 where one of them had no value: nothing is removed then.")
+        abstract: "Removes settings.",
+        discussion: """
+            A setting at the top has its default then. Inside a dictionary a value is gone, also one that an administrator \
+            or the program gives as a default; kvdefaults reset brings it back. Several at once in one step. Exit status 1 \
+            where one of them had no value: nothing is removed then.
+            """)
 
+    @OptionGroup var settings: Settings
+
+    func run() throws { try settings.change("There is no value at") { try $0.remove(at: $1) } }
+}
+
+struct Reset: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Removes what the user's file says of settings, which have their defaults then.",
+        discussion: """
+            Several at once in one step. Exit status 1 where the user's file said nothing of one of them: nothing is \
+            changed then.
+            """)
+
+    @OptionGroup var settings: Settings
+
+    func run() throws { try settings.change("The user's file has nothing at") { try $0.reset(at: $1) } }
+}
+
+/// A store and some of its settings.
+struct Settings: ParsableArguments {
     @OptionGroup var store: StoreArguments
     @Argument(help: "The settings.", completion: .custom(Completion.paths)) var paths: [String]
 
-    private var domain: Domain { store.domain }
-
-    func run() throws {
+    /// Changes the settings in one transaction.
+    ///
+    /// - Parameters:
+    ///   - absence: the error's words in front of the path of a setting that did not change.
+    ///   - body: says whether a setting changed.
+    func change(
+        _ absence: String, _ body: (DefaultsTransaction, PropertyListPath) throws -> Bool
+    ) throws {
+        let domain = store.domain
         try domain.change { transaction, _ in
-            for text in paths {
-                guard try transaction.reset(at: try PropertyListPath(text: text)) else {
-                    throw Failure.absent("There is no value at \(text)", of: domain.text)
-                }
+            for text in paths where try !body(transaction, PropertyListPath(text: text)) {
+                throw Failure.absent("\(absence) \(text)", of: domain.text)
             }
         }
     }
