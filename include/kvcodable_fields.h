@@ -179,13 +179,14 @@ kv_status kv_tree_read_fields(const kv_tree *tree, const kv_type *type,
 
 /* Stores the difference between `old`, the struct as it was read, and `values`.
  * What other programs changed meanwhile stays: other members, elements of
- * arrays, and keys that the table does not name. A member that differs wins over
- * another program's change, also if `values` removes it. kv_merge() says how
- * elements are recognised. Without a difference nothing is done. A float is
- * stored as the double of the fewest digits that read back to it.
+ * arrays, and keys that the table does not name. The two changes are merged as
+ * kv_merge() says: if both changed the same member, `values` wins; if another
+ * program changed what `values` removes, or put a value of another kind in the
+ * place of a dictionary or array, its value stays. Without a difference nothing
+ * is done.
  *
- * If `old` is NULL, all members are stored: those that `values` does not have are
- * removed, and other keys stay.
+ * If `old` is NULL, the difference to what the store has now is stored: members
+ * that `values` does not have are removed, and other keys stay.
  *
  * The values of one top-level key change at once. If there is an error other
  * than KV_OUTCOME_UNKNOWN, no key has changed. The write waits for the disk

@@ -145,9 +145,8 @@ static kv_status refuse_text(const kv_walk *walk, const kv_field *field,
 static kv_status read_table(kv_walk *walk, const kv_cursor *root,
                             const kv_field *fields, size_t count, char *values);
 
-/* Reads one value that is no array into memory for one element. */
-static kv_status read_value(kv_walk *walk, const kv_cursor *value,
-                            const kv_field *field, char *target) {
+kv_status kv_field_read_value(kv_walk *walk, const kv_cursor *value,
+                              const kv_field *field, char *target) {
   kv_tree *converted = NULL;
   if (field->kind == KV_FIELD_TABLE)
     return read_table(walk, value, field->fields, field->field_count, target);
@@ -175,7 +174,7 @@ static kv_status read_element(kv_walk *walk, const kv_cursor *element,
     memset(target, 0, field->size);
   }
   kv_status status = kv_walk_push(walk, kv_index((int64_t)index));
-  if (!status) status = read_value(walk, element, field, target);
+  if (!status) status = kv_field_read_value(walk, element, field, target);
   if (!status) walk->steps--;
   return status;
 }
@@ -224,8 +223,8 @@ static kv_status read_field(kv_walk *walk, const kv_cursor *root,
   if (is_there && field->room)
     status = read_array(walk, &value, field, values);
   else if (is_there)
-    status =
-        read_value(walk, &value, field, values ? values + field->offset : NULL);
+    status = kv_field_read_value(walk, &value, field,
+                                 values ? values + field->offset : NULL);
   if (status < 0) return status;
   if (values && kv_field_is_optional(field))
     kv_field_put_bits(values + field->mark, field->mark_size, is_there);

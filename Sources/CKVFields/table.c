@@ -218,17 +218,6 @@ int64_t kv_field_integer(const void *source, size_t size) {
   return result;
 }
 
-/* Gives the double of the fewest digits that read back to the float: 0.1, as
- * files have it, and not 0.10000000149011612. */
-static double shortest(float value) {
-  char text[32];
-  for (int digits = 6; digits <= 9; digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, (double)value);
-    if (strtof(text, NULL) == value) return strtod(text, NULL);
-  }
-  return value;
-}
-
 double kv_field_real(const kv_field *field, const char *source) {
   double real;
   float small;
@@ -236,7 +225,7 @@ double kv_field_real(const kv_field *field, const char *source) {
     return (double)kv_field_integer(source, field->size) - 978307200;
   if (field->kind == KV_FIELD_FLOAT) {
     memcpy(&small, source, sizeof small);
-    return shortest(small);
+    return small;
   }
   memcpy(&real, source, sizeof real);
   return real;

@@ -1,15 +1,27 @@
 /* writing.c: the difference between two structs, merged into a store.
  *
- * Each struct becomes a tree in stored form. kv_store_merge() stores the members
- * that differ between the two trees. Values of the type Any are given as they
- * are stored, and with a type a set wins over other programs' changes. */
+ * Each struct becomes a tree in stored form, and kv_store_merge() stores what
+ * differs between the two. Before that, what the two have in common with the
+ * store gets the form that it has there: with keys that the table does not
+ * know, without members that are not stored, and with numbers that are stored
+ * more exactly than a member can hold. Otherwise a value that the struct
+ * removes would look like one that another program changed, and would
+ * stay. */
 #include "CKVFields.h"
 
-/* ---- Trees of structs */
+/* ---- Trees of structs and of stored values
+ *
+ * What a tree is made from: a struct, a stored dictionary, or both. With both
+ * it is what reading the dictionary into the struct gives, as the struct would
+ * write it; a value that does not fit its member is taken as it is stored. */
+typedef struct source {
+  const char *values;      /* the struct, or NULL */
+  const kv_cursor *stored; /* the dictionary, or NULL */
+} source;
 
 static kv_status append_table(kv_walk *walk, kv_builder *builder,
                               const kv_field *fields, size_t count,
-                              const char *values);
+                              source from);
 
 /* Appends a value of a struct that is no array. */
 static kv_status append_value(kv_walk *walk, kv_builder *builder,
@@ -18,7 +30,7 @@ static kv_status append_value(kv_walk *walk, kv_builder *builder,
   switch (field->kind) {
     case KV_FIELD_TABLE:
       return append_table(walk, builder, field->fields, field->field_count,
-                          value);
+                          (source){value, NULL});
     case KV_FIELD_BOOL:
       return kv_builder_boolean(builder, kv_field_bits(value, field->size) != 0,
                                 error);
@@ -44,6 +56,26 @@ static kv_status append_value(kv_walk *walk, kv_builder *builder,
   }
 }
 
+/* Appends a stored value that is no array. `below` is the struct that it would
+ * be read into, or NULL. */
+static kv_status append_stored_value(kv_walk *walk, kv_builder *builder,
+                                     const kv_field *field,
+                                     const kv_cursor *value,
+                                     const char *below) {
+  kv_walk quiet = *walk;
+  uint64_t member = 0;
+  quiet.error = NULL;
+  if (field->kind == KV_FIELD_TABLE && kv_cursor_kind(value) == KV_DICTIONARY)
+    return append_table(walk, builder, field->fields, field->field_count,
+                        (source){below, value});
+  /* Strings have one form alone. */
+  if (field->kind != KV_FIELD_TABLE && field->kind != KV_FIELD_TEXT &&
+      field->kind != KV_FIELD_STRING &&
+      kv_field_read_value(&quiet, value, field, (char *)&member) == KV_OK)
+    return append_value(walk, builder, field, (const char *)&member);
+  return kv_builder_cursor(builder, value, walk->error);
+}
+
 static kv_status append_array(kv_walk *walk, kv_builder *builder,
                               const kv_field *field, const char *values) {
   const char *element = values + field->offset;
@@ -60,35 +92,70 @@ static kv_status append_array(kv_walk *walk, kv_builder *builder,
   return status ? status : kv_builder_end(builder, walk->error);
 }
 
+static kv_status append_stored_array(kv_walk *walk, kv_builder *builder,
+                                     const kv_field *field,
+                                     const kv_cursor *array) {
+  kv_cursor element;
+  uint64_t state = 0;
+  if (kv_cursor_kind(array) != KV_ARRAY)
+    return kv_builder_cursor(builder, array, walk->error);
+  /* Elements begin as zeros when they are read. */
+  char *zeros = kv_fields_memory(NULL, field->size);
+  memset(zeros, 0, field->size);
+  kv_status status = kv_builder_begin_array(builder, walk->error);
+  while (!status && kv_cursor_next(array, &state, &element) == KV_OK)
+    status = append_stored_value(walk, builder, field, &element, zeros);
+  free(zeros);
+  return status ? status : kv_builder_end(builder, walk->error);
+}
+
 /* Appends the value at the end of a field's path, if there is one. A struct
  * that is not optional has its dictionary in any case. */
 static kv_status append_member(kv_walk *walk, kv_builder *builder,
-                               const kv_field *field, kv_str key,
-                               const char *values) {
-  if (!kv_field_is_there(field, values)) return KV_OK;
+                               const kv_field *field, kv_str key, source from) {
+  kv_cursor stored;
+  bool is_stored = from.stored && !kv_cursor_key(from.stored, key, &stored);
+  const char *values =
+      from.values && kv_field_is_there(field, from.values) ? from.values : NULL;
+  bool is_dictionary = field->kind == KV_FIELD_TABLE && !field->mark_size;
+  if (!is_stored && !values && !is_dictionary) return KV_OK;
   kv_status status = kv_builder_key(builder, key, walk->error);
   if (status) return status;
+  if (is_stored && field->room)
+    return append_stored_array(walk, builder, field, &stored);
   if (field->room) return append_array(walk, builder, field, values);
-  return append_value(walk, builder, field, values + field->offset);
+  const char *member = values ? values + field->offset : NULL;
+  if (is_stored)
+    return append_stored_value(walk, builder, field, &stored, member);
+  if (member) return append_value(walk, builder, field, member);
+  return append_table(walk, builder, field->fields, field->field_count,
+                      (source){NULL, NULL});
 }
 
 static kv_status append_fields(kv_walk *walk, kv_builder *builder,
                                const kv_field *fields, size_t count,
-                               const kv_field *first, int depth,
-                               const char *values);
+                               const kv_field *first, int depth, source from);
 
 /* Appends the dictionary at a key on the way to values. One without values is
  * there as well: removing the last value leaves the dictionary. */
 static kv_status append_dictionary(kv_walk *walk, kv_builder *builder,
                                    const kv_field *fields, size_t count,
                                    const kv_field *first, int depth,
-                                   const char *values) {
+                                   source from) {
   kv_str key = kv_string(first->path[depth]);
+  kv_cursor next = kv_tree_root(NULL);
   kv_status status = kv_builder_key(builder, key, walk->error);
-  if (!status) status = kv_builder_begin_dictionary(builder, walk->error);
+  if (status) return status;
+  if (from.stored) {
+    bool is_there = !kv_cursor_key(from.stored, key, &next);
+    if (is_there && kv_cursor_kind(&next) != KV_DICTIONARY)
+      return kv_builder_cursor(builder, &next, walk->error);
+    from.stored = &next;
+  }
+  status = kv_builder_begin_dictionary(builder, walk->error);
   if (!status)
     status =
-        append_fields(walk, builder, fields, count, first, depth + 1, values);
+        append_fields(walk, builder, fields, count, first, depth + 1, from);
   return status ? status : kv_builder_end(builder, walk->error);
 }
 
@@ -96,8 +163,7 @@ static kv_status append_dictionary(kv_walk *walk, kv_builder *builder,
  * `depth` keys of `first`. */
 static kv_status append_fields(kv_walk *walk, kv_builder *builder,
                                const kv_field *fields, size_t count,
-                               const kv_field *first, int depth,
-                               const char *values) {
+                               const kv_field *first, int depth, source from) {
   size_t before = walk->steps;
   for (size_t i = 0; i < count; i++) {
     const kv_field *field = &fields[i];
@@ -107,10 +173,10 @@ static kv_status append_fields(kv_walk *walk, kv_builder *builder,
     kv_step step = kv_key(field->path[depth]);
     kv_status status = kv_walk_push(walk, step);
     if (!status && is_last)
-      status = append_member(walk, builder, field, step.key, values);
+      status = append_member(walk, builder, field, step.key, from);
     else if (!status)
       status =
-          append_dictionary(walk, builder, fields, count, field, depth, values);
+          append_dictionary(walk, builder, fields, count, field, depth, from);
     if (status) return status;
     walk->steps = before;
   }
@@ -119,33 +185,31 @@ static kv_status append_fields(kv_walk *walk, kv_builder *builder,
 
 static kv_status append_table(kv_walk *walk, kv_builder *builder,
                               const kv_field *fields, size_t count,
-                              const char *values) {
+                              source from) {
   kv_status status = kv_builder_begin_dictionary(builder, walk->error);
   if (!status)
-    status = append_fields(walk, builder, fields, count, fields, 0, values);
+    status = append_fields(walk, builder, fields, count, fields, 0, from);
   return status ? status : kv_builder_end(builder, walk->error);
 }
 
 static kv_status make_tree(kv_walk *walk, const kv_field *fields, size_t count,
-                           const char *values, kv_tree **tree) {
+                           source from, kv_tree **tree) {
   kv_builder *builder = kv_builder_new();
-  kv_status status = append_table(walk, builder, fields, count, values);
+  kv_status status = append_table(walk, builder, fields, count, from);
   if (!status) status = kv_builder_finish(builder, tree, walk->error);
   kv_builder_free(builder);
   return status;
 }
 
-/* ---- What differs */
+/* ---- What the store has */
 
-/* Whether the value at a key is the same in both dictionaries. */
-static bool has_same(const kv_cursor *left, const kv_cursor *right,
-                     kv_str key) {
-  const kv_cursor *dictionaries[] = {left, right};
+/* Whether both dictionaries have the same value for the key. */
+static bool has_same(const kv_tree *left, const kv_tree *right, kv_str key) {
+  const kv_tree *trees[] = {left, right};
   kv_tree *values[] = {NULL, NULL};
   for (int i = 0; i < 2; i++) {
-    kv_cursor value;
-    if (!kv_cursor_key(dictionaries[i], key, &value))
-      kv_cursor_copy(&value, &values[i]);
+    kv_cursor root = kv_tree_root(trees[i]), value;
+    if (!kv_cursor_key(&root, key, &value)) kv_cursor_copy(&value, &values[i]);
   }
   bool is_same = kv_tree_equal(values[0], values[1]);
   kv_tree_free(values[0]);
@@ -153,163 +217,176 @@ static bool has_same(const kv_cursor *left, const kv_cursor *right,
   return is_same;
 }
 
-/* The ancestor has these keys in each dictionary, and no other side does: a
- * merge takes dictionaries of one key for enums, whose cases it does not mix. */
-static const char *const ancestor_keys[] = {"KVAncestor", "KVAncestor2"};
-
-/* Appends the entries of a dictionary that another one has not, at every
- * depth. */
-static kv_status append_difference(kv_builder *builder, const kv_cursor *from,
-                                   const kv_cursor *other, bool is_ancestor,
-                                   kv_error **error) {
-  kv_str key;
-  kv_cursor value, same;
-  kv_status status = kv_builder_begin_dictionary(builder, error);
-  for (int i = 0; i < 2 && is_ancestor && !status; i++) {
-    status = kv_builder_key(builder, kv_string(ancestor_keys[i]), error);
-    if (!status) status = kv_builder_boolean(builder, 1, error);
-  }
-  for (size_t i = 0; !status && !kv_cursor_entry(from, i, &key, &value); i++) {
-    if (has_same(from, other, key)) continue;
-    bool is_inner = kv_cursor_kind(&value) == KV_DICTIONARY &&
-                    !kv_cursor_key(other, key, &same) &&
-                    kv_cursor_kind(&same) == KV_DICTIONARY;
-    status = kv_builder_key(builder, key, error);
-    if (status) break;
-    status = is_inner
-                 ? append_difference(builder, &value, &same, is_ancestor, error)
-                 : kv_builder_cursor(builder, &value, error);
-  }
-  return status ? status : kv_builder_end(builder, error);
+static kv_status append_key(const kv_store *store, kv_builder *builder,
+                            kv_step step, const kv_type *any,
+                            kv_error **error) {
+  kv_tree *value = NULL;
+  kv_status status = kv_store_get(store, &step, 1, any, &value, error);
+  if (status) return status < 0 ? status : KV_OK;
+  kv_cursor root = kv_tree_root(value);
+  status = kv_builder_key(builder, step.key, error);
+  if (!status) status = kv_builder_cursor(builder, &root, error);
+  kv_tree_free(value);
+  return status;
 }
 
-/* Gives what a value has at a key and another one has not; NULL for nothing. */
-static kv_status get_difference(const kv_tree *from, const kv_tree *other,
-                                kv_str key, bool is_ancestor, kv_tree **result,
-                                kv_error **error) {
-  kv_cursor left = kv_tree_root(from), right = kv_tree_root(other), value, same;
-  *result = NULL;
-  if (kv_cursor_key(&left, key, &value)) return KV_OK;
-  if (kv_cursor_kind(&value) != KV_DICTIONARY ||
-      kv_cursor_key(&right, key, &same))
-    return kv_cursor_copy(&value, result);
+/* Gives the stored values of the top-level keys that differ between the trees,
+ * or of all keys of the table if `old` is NULL. */
+static kv_status get_stored(const kv_store *store, const kv_field *fields,
+                            size_t count, const kv_tree *old,
+                            const kv_tree *ours, kv_tree **stored,
+                            kv_error **error) {
   kv_builder *builder = kv_builder_new();
-  kv_status status =
-      append_difference(builder, &value, &same, is_ancestor, error);
-  if (!status) status = kv_builder_finish(builder, result, error);
+  kv_type *any = NULL; /* gives values as they are stored */
+  kv_status status = kv_registry_type(NULL, kv_string("Any"), &any, error);
+  if (!status) status = kv_builder_begin_dictionary(builder, error);
+  for (size_t i = 0; i < count && !status; i++) {
+    kv_step step = kv_key(fields[i].path[0]);
+    if (kv_field_is_repeated(fields, i, 0)) continue;
+    if (old && has_same(old, ours, step.key)) continue;
+    status = append_key(store, builder, step, any, error);
+  }
+  if (!status) status = kv_builder_end(builder, error);
+  if (!status) status = kv_builder_finish(builder, stored, error);
+  kv_type_free(any);
   kv_builder_free(builder);
+  return status;
+}
+
+/* ---- What the table does not know */
+
+/* Gives the steps of a conflict's path; 0 if there are more than fit. */
+static size_t conflict_path(const kv_cursor *conflict, kv_step *path) {
+  kv_cursor steps, step;
+  uint64_t state = 0;
+  size_t count = 0;
+  if (kv_cursor_key(conflict, kv_string("path"), &steps)) return 0;
+  while (kv_cursor_next(&steps, &state, &step) == KV_OK) {
+    if (count == KV_FIELD_DEPTH) return 0;
+    path[count] = kv_key("");
+    if (kv_cursor_kind(&step) == KV_STRING) {
+      kv_cursor_string(&step, &path[count].key);
+      if (!path[count].key.length) path[count] = kv_key("");
+    } else {
+      path[count].key.data = NULL;
+      kv_cursor_integer(&step, &path[count].index);
+    }
+    count++;
+  }
+  return count;
+}
+
+/* Removes what the merge kept only because the table does not know all of it:
+ * here a removal wins. */
+static kv_status remove_kept(kv_tree **tree, const kv_cursor *conflict,
+                             kv_error **error) {
+  kv_step path[KV_FIELD_DEPTH];
+  kv_cursor ours;
+  kv_tree *rest = NULL;
+  if (!kv_cursor_key(conflict, kv_string("ours"), &ours)) return KV_OK;
+  size_t steps = conflict_path(conflict, path);
+  if (!steps) return KV_OK;
+  kv_status status = kv_tree_remove(*tree, path, steps, &rest, error);
+  if (status) return status < 0 ? status : KV_OK;
+  kv_tree_free(*tree);
+  *tree = rest;
+  return KV_OK;
+}
+
+/* Gives the tree of a struct in the form of the store. `known` is what reading
+ * `stored` would give. */
+static kv_status keep_unknown(const kv_tree *known, const kv_tree *tree,
+                              const kv_tree *stored, kv_tree **result,
+                              kv_error **error) {
+  kv_tree *conflicts = NULL;
+  kv_status status = kv_merge(known, tree, stored, result, &conflicts, error);
+  kv_cursor root = kv_tree_root(conflicts), conflict;
+  /* The last first: a removal moves the elements behind it. */
+  for (size_t i = kv_cursor_count(&root); i > 0 && !status; i--) {
+    kv_step step = kv_index((int64_t)i - 1);
+    if (!kv_cursor_path(&root, &step, 1, &conflict))
+      status = remove_kept(result, &conflict, error);
+  }
+  kv_tree_free(conflicts);
   return status;
 }
 
 /* ---- Writing */
 
-/* One write: the trees of both structs; the types of the values, Any with an
- * old struct and the table's otherwise. */
-typedef struct writing {
-  kv_store *store;
+/* The trees of one write. All may be NULL. */
+typedef struct trees {
   kv_tree *old, *ours;
-  kv_type *any, *type;
-} writing;
+  kv_tree *stored;            /* of the keys that differ */
+  kv_tree *theirs;            /* the same with all dictionaries */
+  kv_tree *known;             /* the tree of what reading them would give */
+  kv_tree *ancestor, *result; /* old and ours in the form of the store */
+} trees;
 
-/* Gives the type of the table's struct, all of whose members may be absent. */
-static kv_status get_type(const kv_field *fields, size_t count, kv_type **type,
-                          kv_error **error) {
-  kv_registry *registry = kv_registry_new(NULL, 0);
-  char *text = kv_fields_declaration("Fields", fields, count, NULL);
-  kv_status status = kv_registry_declare(registry, kv_string(text),
-                                         kv_string(""), NULL, error);
-  if (!status)
-    status = kv_registry_type(registry, kv_string("Fields"), type, error);
-  free(text);
-  kv_registry_free(registry);
-  return status;
+static void free_trees(trees *all) {
+  kv_tree_free(all->old);
+  kv_tree_free(all->ours);
+  kv_tree_free(all->stored);
+  kv_tree_free(all->theirs);
+  kv_tree_free(all->known);
+  kv_tree_free(all->ancestor);
+  kv_tree_free(all->result);
 }
 
-/* Stores what differs at a top-level key. */
-static kv_status write_difference(const writing *all, kv_step step,
-                                  kv_error **error) {
-  static const kv_str no_bytes = {"{}", 2};
-  kv_tree *old = NULL, *ours = NULL;
+/* Gives the stored values with all dictionaries on the way to the table's
+ * values: so a dictionary that is not stored gets the members that differ and
+ * no others. */
+static kv_status add_dictionaries(kv_walk *walk, const kv_field *fields,
+                                  size_t count, const kv_tree *stored,
+                                  kv_tree **result) {
+  kv_tree *empty = NULL;
   kv_status status =
-      get_difference(all->old, all->ours, step.key, true, &old, error);
+      make_tree(walk, fields, count, (source){NULL, NULL}, &empty);
   if (!status)
-    status = get_difference(all->ours, all->old, step.key, false, &ours, error);
-  /* Without an old value, keys of other programs stay. */
-  if (!status && !old)
-    status = kv_decode(no_bytes, NULL, NULL, &old, NULL, error);
-  if (!status && ours)
-    status = kv_store_merge(all->store, &step, 1, old, ours, all->any, NULL,
-                            NULL, error);
-  else if (!status)
-    status = kv_store_remove(all->store, &step, 1, error);
-  kv_tree_free(old);
-  kv_tree_free(ours);
-  return status < 0 ? status : KV_OK;
-}
-
-/* Stores what the struct has at a top-level key, in place of what the table
- * knows of the stored value. */
-static kv_status write_whole(const writing *all, kv_step step,
-                             const kv_tree *before, kv_error **error) {
-  kv_cursor root = kv_tree_root(all->ours), value;
-  kv_type *type = NULL;
-  kv_tree *ours = NULL;
-  kv_status status;
-  bool is_there = !kv_cursor_key(&root, step.key, &value);
-  if (is_there && !before)
-    is_there =
-        kv_cursor_kind(&value) != KV_DICTIONARY || kv_cursor_count(&value);
-  if (!is_there) {
-    status = kv_store_remove(all->store, &step, 1, error);
-    return status < 0 ? status : KV_OK;
-  }
-  status = kv_type_at(all->type, &step, 1, &type, error);
-  if (!status) status = kv_cursor_copy(&value, &ours);
-  if (!status)
-    status = kv_store_set(all->store, &step, 1, ours, type, 0, NULL, error);
-  kv_tree_free(ours);
-  kv_type_free(type);
+    status = kv_merge(NULL, stored, empty, result, NULL, walk->error);
+  kv_tree_free(empty);
   return status;
 }
 
-/* Puts back the value of a top-level key. */
-static void put_back(const writing *all, kv_step step, const kv_tree *before) {
+/* Makes the two trees to merge, from those of the structs. */
+static kv_status make_difference(kv_walk *walk, const kv_store *store,
+                                 const kv_field *fields, size_t count,
+                                 const char *old, trees *all) {
+  kv_error **error = walk->error;
+  kv_status status = get_stored(store, fields, count, all->old, all->ours,
+                                &all->stored, error);
+  if (!status)
+    status = add_dictionaries(walk, fields, count, all->stored, &all->theirs);
+  kv_cursor root = kv_tree_root(all->theirs);
+  if (!status)
+    status = make_tree(walk, fields, count, (source){old, &root}, &all->known);
+  if (!status)
+    status = keep_unknown(all->known, all->old ? all->old : all->known,
+                          all->theirs, &all->ancestor, error);
+  if (!status)
+    status =
+        keep_unknown(all->known, all->ours, all->theirs, &all->result, error);
+  return status;
+}
+
+/* Puts back the keys that a failed merge has changed. */
+static void undo(kv_store *store, const kv_field *fields, size_t count,
+                 const trees *all) {
   kv_tree *now = NULL;
-  kv_store_get(all->store, &step, 1, all->any, &now, NULL);
-  if (before)
-    kv_store_merge(all->store, &step, 1, now, before, all->any, NULL, NULL,
-                   NULL);
-  else if (now)
-    kv_store_remove(all->store, &step, 1, NULL);
+  if (!get_stored(store, fields, count, all->old, all->ours, &now, NULL))
+    kv_store_merge(store, NULL, 0, now, all->stored, NULL, NULL, NULL, NULL);
   kv_tree_free(now);
 }
 
-/* Writes the keys of the fields from `index` on: one key changes at once, and
- * is put back if a later one is refused. A transaction would change all
- * together, but waits for the disk and for other programs, which a set does
- * only with immediate durability. A program that needs a transaction begins one
- * itself. Recursion is bounded by the number of the table's top-level keys. */
-static kv_status write_keys(const writing *all, const kv_field *fields,
-                            size_t count, size_t index, kv_error **error) {
-  kv_cursor old = kv_tree_root(all->old), ours = kv_tree_root(all->ours);
-  while (
-      index < count &&
-      (kv_field_is_repeated(fields, index, 0) ||
-       (all->old && has_same(&old, &ours, kv_string(fields[index].path[0])))))
-    index++;
-  if (index >= count) return KV_OK;
-  kv_step step = kv_key(fields[index].path[0]);
-  kv_tree *before = NULL;
-  kv_status status =
-      kv_store_get(all->store, &step, 1, all->any, &before, error);
-  if (status >= 0)
-    status = all->old ? write_difference(all, step, error)
-                      : write_whole(all, step, before, error);
-  if (!status) {
-    status = write_keys(all, fields, count, index + 1, error);
-    if (status && status != KV_OUTCOME_UNKNOWN) put_back(all, step, before);
-  }
-  kv_tree_free(before);
+/* One key changes at once. Several are set one after the other, and put back if
+ * one of them is refused. A transaction would change them together, but waits
+ * for the disk and for other programs, which a set does only with immediate
+ * durability. A program that needs a transaction begins one itself. */
+static kv_status merge(kv_store *store, const kv_field *fields, size_t count,
+                       const trees *all, kv_error **error) {
+  kv_status status = kv_store_merge(store, NULL, 0, all->ancestor, all->result,
+                                    NULL, NULL, NULL, error);
+  if (status < 0 && status != KV_OUTCOME_UNKNOWN)
+    undo(store, fields, count, all);
   return status;
 }
 
@@ -317,20 +394,19 @@ kv_status kv_write_fields(kv_store *store, const kv_field *fields, size_t count,
                           const void *old, const void *values,
                           kv_error **error) {
   kv_walk walk = kv_walk_begin(error);
-  writing all = {store, NULL, NULL, NULL, NULL};
+  trees all = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
   if (!store || !values)
     return kv_walk_fail(&walk, KV_INVALID_ARGUMENT,
                         store ? "values is NULL" : "store is NULL");
   kv_status status = kv_fields_check(&walk, fields, count);
-  if (!status) status = make_tree(&walk, fields, count, values, &all.ours);
-  if (!status && old) status = make_tree(&walk, fields, count, old, &all.old);
-  if (!status && !old) status = get_type(fields, count, &all.type, error);
   if (!status)
-    status = kv_registry_type(NULL, kv_string("Any"), &all.any, error);
-  if (!status) status = write_keys(&all, fields, count, 0, error);
-  kv_tree_free(all.old);
-  kv_tree_free(all.ours);
-  kv_type_free(all.type);
-  kv_type_free(all.any);
+    status = make_tree(&walk, fields, count, (source){values, NULL}, &all.ours);
+  if (!status && old)
+    status = make_tree(&walk, fields, count, (source){old, NULL}, &all.old);
+  if (!status && !kv_tree_equal(all.old, all.ours)) {
+    status = make_difference(&walk, store, fields, count, old, &all);
+    if (!status) status = merge(store, fields, count, &all, error);
+  }
+  free_trees(&all);
   return status;
 }

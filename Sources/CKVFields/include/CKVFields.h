@@ -81,4 +81,11 @@ size_t kv_field_elements(const kv_field *field, const char *values);
 /* realloc() that ends the process when memory runs out. */
 void *kv_fields_memory(void *old, size_t size);
 
+/* ---- Reading */
+
+/* Reads one value that is no array into memory for one element, or only checks
+ * it if `target` is NULL. */
+kv_status kv_field_read_value(kv_walk *walk, const kv_cursor *value,
+                              const kv_field *field, char *target);
+
 #endif
