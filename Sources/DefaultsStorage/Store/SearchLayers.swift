@@ -79,7 +79,9 @@ extension Domain {
         defer { lock.unlock() }
         try handle.checkOpen()
         let target = self.target
-        if let own = try lookUp(key, steps, in: target) { return own.kind == .dictionary ? .dictionary(own) : .alone(own) }
+        if let own = try lookUp(key, steps, in: target) {
+            return own.kind == .dictionary ? .dictionary(own) : .alone(own)
+        }
         if !steps.isEmpty, hides(key, steps, in: target) { return .alone(nil) }
         return unsetPaths(in: target) == nil ? nil : .dictionary(nil)
     }
