@@ -6,11 +6,11 @@ extension Domain {
     ///
     /// - Parameters:
     ///   - unset: what becomes of the unset paths.
-    ///   - generation: the one that the change was checked for; nil for any.
-    /// - Returns: nil, and nothing is changed, where there is another generation now.
+    ///   - seen: what the change was made for; nil for anything.
+    /// - Returns: nil, and nothing is changed, where the key has another value now.
     func set(
         _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
-        ifGeneration generation: UInt64?, _ handle: HandleState
+        ifStill seen: Seen?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
         let isStored = { () throws(DefaultsError) -> Bool in
             try self.lock.withLock { () throws(DefaultsError) -> Bool in
@@ -25,7 +25,7 @@ extension Domain {
             if look == .isLoaded, try isStored() { return true }
         }
         let own = value.isWholeDocument ? value : value.compacted()
-        return try change(key, path, own, unset, generation, handle) {
+        return try change(key, path, own, unset, seen, handle) {
             (target) throws(PropertyListError) in
             try target.set(own, at: path, of: key, over: try below(key))
             return true
@@ -36,9 +36,9 @@ extension Domain {
     /// as `set`.
     func remove(
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
-        ifGeneration generation: UInt64?, _ handle: HandleState
+        ifStill seen: Seen?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
-        return try change(key, path, nil, unset, generation, handle) {
+        return try change(key, path, nil, unset, seen, handle) {
             (target) throws(PropertyListError) in
             try target.remove(at: path, of: key, over: try below(key))
         }
@@ -85,7 +85,7 @@ extension Domain {
             if let conflict = merged.conflicts.first(where: { $0.kept == .theirs }) {
                 throw dropping(conflict, at: location(of: key, conflict.path))
             }
-            guard let value = merged.value else { return latest == nil ? false : try remove(key, nil, handle) }
+            guard let value = merged.value else { return latest == nil ? false : try remove(key, nil, handle) ?? false }
             return value == latest ? false : try change(value)
         }
     }
@@ -99,13 +99,13 @@ extension Domain {
     ///   - body: makes the change in a delta; false where it does nothing.
     private func change(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ unset: UnsetChange?,
-        _ wanted: UInt64?, _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
+        _ seen: Seen?, _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
     ) throws(DefaultsError) -> Bool? {
         let location = location(of: key, path)
         var isLate = false
         let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
             try checkRefusal()
-            isLate = wanted.map { $0 != generation } ?? false
+            isLate = try !isStill(seen, key)
             if isLate { return nil }
             let target = self.target
             if !damagedKeys.isEmpty, target.find(key) == nil {

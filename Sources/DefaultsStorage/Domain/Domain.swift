@@ -206,24 +206,36 @@ extension Domain {
 extension Domain {
     /// Sets the value of a top-level key. With immediate durability only inside of a transaction.
     ///
-    /// - Parameter unset: what becomes of the unset paths; nil to list none at the key and below it.
+    /// - Parameters:
+    ///   - unset: what becomes of the unset paths; nil to list none at the key and below it.
+    ///   - seen: what the value was made of; nil for anything.
+    /// - Returns: false, and nothing is set, where the key has another value now.
     func set(
-        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?, _ handle: HandleState
-    ) throws(DefaultsError) {
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
+        ifStill seen: Seen? = nil, _ handle: HandleState
+    ) throws(DefaultsError) -> Bool {
         let own = value.isWholeDocument || mayShareDocuments ? value : value.compacted()
-        if try set(own, key, unset, handle, unlessEqual: true) { return }
+        var isLate = false
+        if try set(own, key, unset, seen, &isLate, handle, unlessEqual: true) || isLate { return !isLate }
         let look = lookAtFile()
-        if look != .isUnchanged { _ = try set(own, key, unset, handle, unlessEqual: look == .isLoaded) }
+        if look != .isUnchanged {
+            _ = try set(own, key, unset, seen, &isLate, handle, unlessEqual: look == .isLoaded)
+        }
+        return !isLate
     }
 
-    /// - Parameter unlessEqual: whether nothing is set if the value is the stored one.
+    /// - Parameters:
+    ///   - isLate: becomes true, and nothing is set, where the key has another value than `seen` now.
+    ///   - unlessEqual: whether nothing is set if the value is the stored one.
     /// - Returns: whether the value was set.
     private func set(
-        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?, _ handle: HandleState,
-        unlessEqual: Bool
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?, _ seen: Seen?,
+        _ isLate: inout Bool, _ handle: HandleState, unlessEqual: Bool
     ) throws(DefaultsError) -> Bool {
         let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
             try checkRefusal()
+            isLate = try !isStill(seen, key)
+            if isLate { return nil }
             let target = self.target
             let index = target.find(key)
             let newUnset = try changedUnsetList(unset, [.key(utf8: key)], in: target)
@@ -239,6 +251,13 @@ extension Domain {
         guard let mustSchedule else { return false }
         if mustSchedule { Flusher.shared.schedule(self) }
         return true
+    }
+
+    /// Whether the calling thread sees the very value that was seen before; with the lock held.
+    func isStill(_ seen: Seen?, _ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
+        guard let seen else { return true }
+        guard let value = try lookUp(key, [], in: target) else { return seen.value == nil }
+        return seen.value.map { $0.isIdentical(to: value) } ?? false
     }
 
     /// Whether the value is the stored one, without a change that waits; with the lock held.
@@ -290,11 +309,16 @@ extension Domain {
 
     /// Removes a top-level key, or changes the unset paths alone; says whether anything changed. With immediate
     /// durability only inside of a transaction.
+    ///
+    /// - Parameter seen: what the change was made for; nil for anything.
+    /// - Returns: nil, and nothing is changed, where the key has another value now.
     func remove(
-        _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?, _ handle: HandleState
-    ) throws(DefaultsError) -> Bool {
-        let (isThere, mustSchedule) = try lock.withLock { () throws(DefaultsError) in
+        _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?, ifStill seen: Seen? = nil,
+        _ handle: HandleState
+    ) throws(DefaultsError) -> Bool? {
+        let (isThere, mustSchedule) = try lock.withLock { () throws(DefaultsError) -> (Bool?, Bool) in
             try checkRefusal()
+            guard try isStill(seen, key) else { return (nil, false) }
             let target = self.target
             let newUnset = try changedUnsetList(unset, [.key(utf8: key)], in: target)
             let isThere = holds(key)
@@ -354,4 +378,10 @@ extension Domain {
         isScheduled = true
         return true
     }
+}
+
+/// A key's value of the domain's own, as a change was computed from it.
+struct Seen {
+    /// nil for none.
+    let value: PropertyList?
 }

@@ -176,11 +176,4 @@ extension Domain {
             }
         }
     }
-
-    /// The value of a key as the calling thread sees it, and the generation that it belongs to.
-    func current(
-        _ key: UnsafeBufferPointer<UInt8>
-    ) throws(DefaultsError) -> (value: PropertyList?, generation: UInt64) {
-        try lock.withLock { () throws(DefaultsError) in (try lookUp(key, [], in: target), generation) }
-    }
 }

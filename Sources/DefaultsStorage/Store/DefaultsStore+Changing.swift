@@ -173,12 +173,18 @@ extension DefaultsStore {
 
     /// Sets a checked value in the application's domain alone.
     ///
-    /// - Parameter unset: what becomes of the unset paths; nil to list none at the path and below it.
+    /// - Parameters:
+    ///   - unset: what becomes of the unset paths; nil to list none at the path and below it.
+    ///   - seen: what the value was made of; nil for anything. Of no meaning with immediate durability, where the
+    ///     change is merged with the latest value.
+    /// - Returns: false, and nothing is set, where the key has another value now.
+    @discardableResult
     func setOwn(
-        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?
-    ) throws(DefaultsError) {
+        _ value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
+        ifStill seen: Seen? = nil
+    ) throws(DefaultsError) -> Bool {
         if path.steps.count == 1 {
-            return try setWhole(value, of: key, unset)
+            return try setWhole(value, of: key, unset, ifStill: seen)
         }
         if let (array, end) = try lowerArray(at: path, of: key) {
             let rest = PropertyListPath(Array(path.steps[end...]))
@@ -191,13 +197,17 @@ extension DefaultsStore {
         try checkLower(path, of: key)
         let rest = PropertyListPath(Array(path.steps.dropFirst()))
         let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.setting(value, at: rest) }
+        let seen = domain.isImmediate ? nil : seen
+        var isLate = false
         _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
             if let merged { return try set(merged, key, unset) }
             let outcome = { try? ($0 ?? emptyDictionary).setting(value, at: rest) }
-            return try underSchema(key, outcome, unset, at: path) { generation throws(DefaultsError) in
-                try domain.set(value, at: rest, of: key, unset, ifGeneration: generation, state)
+            return try underSchema(key, outcome, unset, at: path, ifStill: seen, &isLate) {
+                seen throws(DefaultsError) in
+                try domain.set(value, at: rest, of: key, unset, ifStill: seen, state)
             }
         }
+        return !isLate
     }
 
     /// The array that a path leads into where only lower layers or a type's default have it, and the number of steps
@@ -256,20 +266,19 @@ extension DefaultsStore {
             guard let open = try unlocked(value, at: [.key(utf8: key)]) else { return }
             own = open
         }
-        try setWhole(own, of: key, try leftOut(of: value, at: nil, of: key))
+        _ = try setWhole(own, of: key, try leftOut(of: value, at: nil, of: key))
     }
 
     private func setWhole(
-        _ value: PropertyList, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?
-    ) throws(DefaultsError) {
-        guard domain.isImmediate else {
-            _ = try set(value, key, unset)
-            return
-        }
+        _ value: PropertyList, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
+        ifStill seen: Seen? = nil
+    ) throws(DefaultsError) -> Bool {
+        guard domain.isImmediate else { return try set(value, key, unset, ifStill: seen) }
         let changed = { (_: PropertyList) in value as PropertyList? }
         _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
             try set(merged ?? value, key, unset)
         }
+        return true
     }
 
     /// Sets the value of a top-level key if the application's domain has the very value that the program had: then
@@ -283,13 +292,13 @@ extension DefaultsStore {
     }
 
     private func set(
-        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
+        ifStill seen: Seen? = nil
     ) throws(DefaultsError) -> Bool {
         if schema != nil, !domain.postpone(lower, key) {
             try lower.check(value, of: key, unset: try domain.unsetPaths(after: unset, at: [.key(utf8: key)]))
         }
-        try domain.set(value, key, unset, state)
-        return true
+        return try domain.set(value, key, unset, ifStill: seen, state)
     }
 
     /// Removes the value at `path`; says whether there was one. A top-level key is reset: lower layers show again. Below
@@ -307,20 +316,30 @@ extension DefaultsStore {
             if try layered(utf8, steps, .ownAndLower) == nil, try stored(at: path) == nil { return false }
             var isLower = typesInForce?.hasOptionalDefault(at: path) ?? false
             if !isLower { isLower = try layered(utf8, steps, .lower) != nil }
-            return try removeOwn(path, of: utf8, UnsetChange(set: [path], unset: isLower ? [path] : []))
+            return try removeOwn(path, of: utf8, UnsetChange(set: [path], unset: isLower ? [path] : [])) ?? false
         }
     }
 
     /// Removes the application's domain's own value at a path; says whether anything changed.
+    ///
+    /// - Parameter seen: as of `setOwn`.
+    /// - Returns: nil, and nothing is removed, where the key has another value now.
+    @discardableResult
     func removeOwn(
-        _ path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange
-    ) throws(DefaultsError) -> Bool {
+        _ path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange,
+        ifStill seen: Seen? = nil
+    ) throws(DefaultsError) -> Bool? {
         let rest = PropertyListPath(Array(path.steps.dropFirst()))
+        let seen = domain.isImmediate ? nil : seen
+        var isLate = false
         if rest.isEmpty {
             let changed = { (_: PropertyList) in nil as PropertyList? }
-            return try domain.overLatest(key, state, changed) { _ throws(DefaultsError) in
-                try domain.remove(key, unset, state)
+            let isChanged = try domain.overLatest(key, state, changed) { _ throws(DefaultsError) in
+                let isChanged = try domain.remove(key, unset, ifStill: seen, state)
+                isLate = isChanged == nil
+                return isChanged ?? false
             }
+            return isLate ? nil : isChanged
         }
         if let (array, end) = try lowerArray(at: path, of: key) {
             let outer = PropertyListPath(Array(path.steps[..<end]))
@@ -332,14 +351,16 @@ extension DefaultsStore {
             return true
         }
         let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.removing(at: rest) ?? seen }
-        return try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
+        let isChanged = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
             if let merged { return try set(merged, key, unset) }
             let outcome = { (own: PropertyList?) in try? own?.removing(at: rest) ?? own ?? emptyDictionary }
-            return try underSchema(key, outcome, unset, at: path) { generation throws(DefaultsError) in
+            return try underSchema(key, outcome, unset, at: path, ifStill: seen, &isLate) {
+                seen throws(DefaultsError) in
                 guard domain.holds(key, path.steps.dropFirst()) else { return try domain.changeUnset(unset) }
-                return try domain.remove(at: rest, of: key, unset, ifGeneration: generation, state)
+                return try domain.remove(at: rest, of: key, unset, ifStill: seen, state)
             }
         }
+        return isLate ? nil : isChanged
     }
 
     /// Replaces the application's domain by a dictionary, in one transaction. Reserved keys stay if it has none.
@@ -431,17 +452,26 @@ extension DefaultsStore {
     ///
     /// - Parameter outcome: gives the value that the change turns one into; nil where it fails, which the change itself
     ///   reports.
+    ///
+    /// - Parameter isLate: becomes true, and nothing is changed, where the key has another value than `seen` now.
     func underSchema(
         _ key: UnsafeBufferPointer<UInt8>, _ outcome: (PropertyList?) -> PropertyList?, _ unset: UnsetChange?,
-        at path: PropertyListPath, _ change: (_ generation: UInt64?) throws(DefaultsError) -> Bool?
+        at path: PropertyListPath, ifStill seen: Seen?, _ isLate: inout Bool,
+        _ change: (Seen?) throws(DefaultsError) -> Bool?
     ) throws(DefaultsError) -> Bool {
-        guard schema != nil, !domain.postpone(lower, key) else { return try change(nil) ?? false }
+        guard schema != nil, !domain.postpone(lower, key) else {
+            let isChanged = try change(seen)
+            isLate = isChanged == nil
+            return isChanged ?? false
+        }
         while true {
-            let (value, generation) = try domain.current(key)
-            if let new = outcome(value) {
+            let now = Seen(value: try domain.value(key, state, []))
+            isLate = try domain.lock.withLock { () throws(DefaultsError) in try !domain.isStill(seen, key) }
+            if isLate { return false }
+            if let new = outcome(now.value) {
                 try lower.check(new, of: key, unset: try domain.unsetPaths(after: unset, at: path))
             }
-            if let result = try change(generation) { return result }
+            if let result = try change(now) { return result }
         }
     }
 

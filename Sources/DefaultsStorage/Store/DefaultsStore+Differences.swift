@@ -145,18 +145,17 @@ extension DefaultsStore {
             try checkChange(utf8, path, new)
             for index in path.steps.indices.dropFirst() { try checkKey(at: index, of: path) }
             while true {
-                let generation = self.generation
+                let seen = Seen(value: try domain.value(utf8, state, []))
                 var difference = OwnDifference(store: self, root: path, hasDefault: hasDefault)
-                let own = try domain.value(utf8, state, path.steps.dropFirst())
+                let own = seen.value?.value(atSteps: path.steps.dropFirst())
                 let changed = try difference.apply(own, old, new, try lowerValue(at: path), at: path)
                 let unset = UnsetChange(set: difference.set, unset: difference.unset + gone)
-                if self.generation != generation { continue }
+                // Another thread may change the store meanwhile.
                 if let changed {
-                    try setOwn(changed, at: path, of: utf8, unset)
-                } else {
-                    _ = try removeOwn(path, of: utf8, unset)
+                    if try setOwn(changed, at: path, of: utf8, unset, ifStill: seen) { return }
+                } else if try removeOwn(path, of: utf8, unset, ifStill: seen) != nil {
+                    return
                 }
-                return
             }
         }
     }

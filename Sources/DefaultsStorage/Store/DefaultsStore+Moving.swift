@@ -51,6 +51,7 @@ extension DefaultsStore {
                 }
             }
             return try removeOwn(PropertyListPath(Array(path.steps[..<end])), of: utf8, UnsetChange(set: [path]))
+                ?? false
         }
     }
 

@@ -69,6 +69,29 @@ import Testing
         }
     }
 
+    // proves: G20
+    @Test("eight threads that merge into one dictionary lose nothing", arguments: [true, false])
+    func merges(isTopLevel: Bool) throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        let place: PropertyListPath = isTopLevel ? ["shared"] : ["outer", "shared"]
+        let failures = Box<[String]>([])
+        let rounds = 60
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            do {
+                for round in 0..<rounds {
+                    let before = try store.stored(at: place)
+                    let after = try (before ?? list([:] as [String: Any])).setting(
+                        list(round), at: [.key("t\(thread)-\(round)")])
+                    try store.merge(ancestor: before, ours: after, at: place)
+                }
+            } catch {
+                failures.change { $0.append("\(error)") }
+            }
+        }
+        #expect(failures.value == [])
+        #expect(try store.value(at: place)?.count == 8 * rounds)
+    }
+
     @Test("the transaction of a thread that has ended is no later thread's")
     func endedThreads() throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
