@@ -69,6 +69,7 @@ extension DefaultsStore {
                     shape.isStructure($0)
                 }
             }
+            if layers.managed != nil { unset = unset.filter { !lock(at: path.appending($0)).isWhole } }
             // Keys that the type does not know stay unset.
             unset += unsetPaths(below: path).filter { inner in
                 !inner.isEmpty && shape.isStructure(PropertyListPath(Array(inner.steps.dropLast())))
@@ -183,11 +184,13 @@ private struct OwnDifference {
         set.append(path)
         guard let lower else { return }
         let types = store.schema?.types
-        value.leavesOut(of: lower, at: path, into: &unset) {
+        var left: [PropertyListPath] = []
+        value.leavesOut(of: lower, at: path, into: &left) {
             types?.isVariant(at: $0) ?? false
         } isStructure: { _ in
             false
         }
+        unset += store.layers.managed == nil ? left : left.filter { !store.lock(at: $0).isWhole }
     }
 
     /// Whether a type's default would show at a path.
