@@ -70,23 +70,30 @@ extension PropertyListFileEngine {
             settled = note
             return nil
         }
-        try putBack(note)
+        try putBack(note, out)
         settled = note
         throw changed
     }
 
-    /// Gives the stranger that came out its name back. A second stranger that was renamed there meanwhile is kept.
-    private func putBack(_ note: ExchangeNote) throws(DefaultsError) {
+    /// Gives the stranger that came out its name back; and one that was renamed there meanwhile, too, so that the
+    /// newest has it in the end, and an older one is kept.
+    private func putBack(_ note: ExchangeNote, _ stranger: FileStamp) throws(DefaultsError) {
         let name = temporaryName(note.name)
-        do throws(DefaultsError) {
-            guard try folder.rename(name.whole, to: folder.fileName, .exchange) else { return try keep(name) }
-        } catch {
-            guard error.errno == ENOENT else { throw error }
-            // Another program has removed the file since.
-            return try keep(name)
+        var (placed, held) = (note.new, stranger)
+        for _ in 0..<1000 {
+            do throws(DefaultsError) {
+                guard try folder.rename(name.whole, to: folder.fileName, .exchange) else { return try keep(name) }
+            } catch {
+                guard error.errno == ENOENT else { throw error }
+                // Another program has removed the file since.
+                return try keep(name)
+            }
+            guard let out = try folder.status(of: name.whole).map({ FileStamp($0) }) else { return }
+            if out.isSameContent(as: placed) { break }
+            (placed, held) = (held, out)
         }
-        if let out = stamp(of: name.whole), !out.isSameContent(as: note.new) { return try keep(name) }
-        folder.unlink(name.whole)
+        if stamp(of: name.whole)?.isSameContent(as: note.new) == true { return folder.unlink(name.whole) }
+        try keep(name)
     }
 
     /// Keeps another program's file, whose name a third program has taken, under a name of its own.
@@ -115,7 +122,7 @@ extension PropertyListFileEngine {
             return folder.unlink(name.whole)
         }
         // Other programs have seen the new file under the store's name only since the exchange.
-        if let current, current.isSameContent(as: note.new) { return try putBack(note) }
+        if let current, current.isSameContent(as: note.new) { return try putBack(note, left) }
         if let current, left.modified > current.modified {
             _ = try folder.rename(name.whole, to: folder.fileName, .exchange)
         }
