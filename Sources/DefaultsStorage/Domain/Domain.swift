@@ -253,11 +253,11 @@ extension Domain {
         return true
     }
 
-    /// Whether the calling thread sees the very value that was seen before; with the lock held.
+    /// Whether the calling thread sees the value that was seen before; with the lock held. One that is being written is
+    /// put together for each look, so that it may be another copy.
     func isStill(_ seen: Seen?, _ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
         guard let seen else { return true }
-        guard let value = try lookUp(key, [], in: target) else { return seen.value == nil }
-        return seen.value.map { $0.isIdentical(to: value) } ?? false
+        return try lookUp(key, [], in: target) == seen.value
     }
 
     /// Whether the value is the stored one, without a change that waits; with the lock held.
