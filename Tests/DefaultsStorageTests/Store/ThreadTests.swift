@@ -74,6 +74,7 @@ import Testing
     func merges(isTopLevel: Bool) throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
         let place: PropertyListPath = isTopLevel ? ["shared"] : ["outer", "shared"]
+        try store.set(list([:] as [String: Any]), at: place)
         let failures = Box<[String]>([])
         let rounds = 60
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
