@@ -405,7 +405,7 @@ func layers() throws {
     try PropertyListFile.write(PropertyList(any: ["locked": 1]), to: managed, as: .xml)
     var options = DefaultsStore.Options()
     options.durability = .manual
-    let whole = try KeyValueEncoder().encodeToPropertyList(Settings())
+    let whole = try KeyValueEncoder().encodeToPropertyList(Settings()) ?? [:]
     let halves = [true, false].map { isLower in
         Dictionary(uniqueKeysWithValues: whole.entries.filter { ($0.key < "b5") == isLower }.map { ($0.key, $0.value) })
     }
