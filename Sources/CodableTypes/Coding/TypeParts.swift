@@ -204,17 +204,18 @@ package final class TypeParts: @unchecked Sendable {
         into builder: inout PropertyListBuilder
     ) throws(TypeError) {
         let structure = form.structure
-        var given: [String: PropertyList] = [:]
+        // By steps: texts would take keys that print alike for one.
+        var given: [PropertyListPath.Step: PropertyList] = [:]
         for (number, (field, _, _)) in (structure?.stored ?? []).enumerated() where field.defaultValue != nil {
             let part = TypePart(form: field.type, owner: structure, number: number)
             let location = Location(owner: structure.map { ObjectIdentifier($0) }, number: number)
-            given[field.key] = known(part, location).defaultValue
+            given[.key(field.key)] = known(part, location).defaultValue
         }
         if let defaults, defaults.kind == .dictionary {
             for (key, value) in defaults.entries {
                 let part = form.part(at: .key(key))
                 let isWhole = part?.form.isVariant ?? false
-                given[key] = Self.over(value, isWhole ? nil : given[key])
+                given[.key(key)] = Self.over(value, isWhole ? nil : given[.key(key)])
             }
         }
         try builder.adding { builder throws(PropertyListError) in try builder.beginDictionary() }
@@ -222,10 +223,11 @@ package final class TypeParts: @unchecked Sendable {
             let part = form.part(at: .key(key))
             if let part, part.form.isOptional, value.isNil { continue }
             try builder.adding { builder throws(PropertyListError) in try builder.key(key) }
-            let below = facts.hasDeepDefaults ? given[key] : nil
+            let below = facts.hasDeepDefaults ? given[.key(key)] : nil
             try fill(value, part?.form ?? .any, below, room, into: &builder)
         }
-        for (key, inner) in given.sorted(by: { $0.key < $1.key }) {
+        for (step, inner) in given {
+            guard case .key(let key) = step else { continue }
             let part = form.part(at: .key(key))
             if let stored = value[key], !(part?.form.isOptional == true && stored.isNil) { continue }
             try builder.adding { builder throws(PropertyListError) in try builder.key(key) }

@@ -23,11 +23,11 @@ package struct TypedShape {
 }
 
 extension DefaultsStore {
-    /// Sets a value that a type makes of the one that is stored.
+    /// Sets the value that a type computes from the stored one.
     ///
-    /// - Parameter encode: gives what is to be stored over a value, and the number of elements of stored arrays that are
-    ///   gone; nil without a type.
-    /// - Returns: that number; nil, and nothing is set, without a type.
+    /// - Parameter encode: returns the value to store over a given one, and the number of array elements that it drops
+    ///   with keys that the type does not know; nil if there is no type.
+    /// - Returns: that number. Without a type it is nil, and nothing is set.
     package func setTyped(
         at path: PropertyListPath, _ change: SchemaChange, _ shape: TypedShape,
         _ encode: (PropertyList?) throws -> (list: PropertyList, dropped: Int)?
@@ -79,7 +79,7 @@ extension DefaultsStore {
         }
     }
 
-    /// Checks a value that is set at a path, and hands on what is to be stored of it.
+    /// Checks the value for a path, removes its locked parts, and calls `body` with the rest.
     private func withOwn(
         _ path: PropertyListPath, _ value: PropertyList,
         _ body: (UnsafeBufferPointer<UInt8>, PropertyList) throws(DefaultsError) -> Void
@@ -124,8 +124,8 @@ extension DefaultsStore {
         return unset.isEmpty ? nil : UnsetChange(set: [path], unset: unset)
     }
 
-    /// Stores what differs between two values at a path, and nothing else: what is equal in both is not stored, and
-    /// what the new one leaves out is unset where a lower layer has it.
+    /// Stores the difference of two values at a path. Equal parts are not stored. A key that the new value does not have
+    /// becomes unset if a lower layer has it.
     ///
     /// - Parameter hasDefault: whether a type has a default for an optional value, at a path below `path`; nil for the
     ///   schema's.
@@ -222,12 +222,13 @@ private struct OwnDifference {
             setWhole(new, over: lower, at: path)
             own = nil
         }
-        var changes: [String: PropertyList?] = [:]
+        // By steps: texts would take keys that print alike for one.
+        var changes: [PropertyListPath.Step: PropertyList?] = [:]
         for pair in EntryPairs(old, new) where pair.left != pair.right {
             let name = pair.key
             let below = lower?.kind == .dictionary ? lower?[name] : nil
             let value = try apply(own?[name], pair.left, pair.right, below, at: path.appending(.key(name)))
-            changes.updateValue(value, forKey: name)
+            changes.updateValue(value, forKey: .key(name))
         }
         return try DefaultsError.translating(below: path) { () throws(PropertyListError) in
             try (own ?? emptyDictionary).replacing(changes, isNew: own == nil)
@@ -259,17 +260,17 @@ extension PropertyList {
 
     /// The dictionary with some entries replaced, or removed; nil for a new one that would have none.
     fileprivate func replacing(
-        _ changes: [String: PropertyList?], isNew: Bool
+        _ changes: [PropertyListPath.Step: PropertyList?], isNew: Bool
     ) throws(PropertyListError) -> PropertyList? {
         if changes.isEmpty || isNew && changes.values.allSatisfy({ $0 == nil }) { return isNew ? nil : self }
         var builder = PropertyListBuilder(limits: PropertyListLimits(depth: PropertyListLimits.maximumDepth))
         try builder.beginDictionary()
-        for (key, value) in entries where changes[key] == nil {
+        for (key, value) in entries where changes[.key(key)] == nil {
             try builder.key(key)
             try builder.append(value)
         }
-        for (key, value) in changes {
-            guard let value else { continue }
+        for (step, value) in changes {
+            guard case .key(let key) = step, let value else { continue }
             try builder.key(key)
             try builder.append(value)
         }

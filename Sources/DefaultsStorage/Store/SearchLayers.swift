@@ -26,7 +26,7 @@ struct SearchLayers: Sendable {
 
     /// Adds the dictionaries of those layers as wholes.
     func addUpper(to value: inout LayeredValue) throws(DefaultsError) {
-        if let managed { value.add(try managed.snapshot(), []) }
+        if let managed = try managed?.snapshot(), managed.count > 0 { value.add(managed, [], isLocked: true) }
         if let arguments { value.add(arguments, []) }
     }
 }
@@ -43,7 +43,7 @@ extension Domain {
         lock.withLock { holds(key) }
     }
 
-    /// Adds the domain's own value at a path to those of the layers above, and notes what is unset below it.
+    /// Adds the domain's own value at a path to those of the layers above, with the unset paths below it.
     ///
     /// - Parameter isWanted: false to add nothing of its own, and to note what is unset around the path alone.
     func add(

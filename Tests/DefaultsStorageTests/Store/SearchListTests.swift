@@ -149,6 +149,37 @@ import Testing
     }
 
     // proves: G46
+    @Test("keeps keys apart that print alike, when a difference is stored")
+    func keepsKeysApart() throws {
+        let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
+        let (one, other) = ("\u{e9}", "e\u{301}")
+        let document = { (first: Int, second: Int) throws in
+            try PropertyList(parsing: Array(#"{"\#(one)": \#(first), "\#(other)": \#(second)}"#.utf8), as: .json)
+        }
+        let before = try document(1, 2)
+        try store.set(before, forKey: "w")
+        try store.merge(ancestor: before, ours: try document(3, 4), at: ["w"])
+        let after = try document(3, 4)
+        #expect(try store.value(forKey: "w") == after)
+    }
+
+    // proves: G47
+    @Test("an empty dictionary of the managed file is locked, also in the whole dictionary")
+    func locksEmptyDictionaries() throws {
+        try folder.write(
+            "<plist><dict><key>w</key><dict><key>d</key><dict/></dict></dict></plist>", to: "managed.plist")
+        let store = try DefaultsStore.open(
+            path: folder.file("a.plist"),
+            options: options {
+                $0.managedFile = folder.file("managed.plist")
+                $0.defaults = try? list(["w": ["d": ["x": 1]]])
+            })
+        let locked = try list(["d": [String: Any]()])
+        #expect(try store.value(at: ["w"]) == locked)
+        #expect(try store.snapshot()["w"] == locked)
+    }
+
+    // proves: G46
     @Test("stores what is set alone, and notes what is unset")
     func storesOnlyWhatIsSet() throws {
         let store = try layered()
