@@ -3,7 +3,8 @@ import KVCodable
 /// Another program, or another page, has changed what an edit would change.
 struct Conflict: Error {}
 
-/// The earlier values of the settings: an edit is merged with the present value over the one that its page saw.
+/// The earlier values of the settings. An edit is merged with the present value; the ancestor is the value that its
+/// page saw.
 ///
 /// The oldest values are forgotten if there are very many, or very large ones. An edit that is based on a forgotten value
 /// is a conflict.

@@ -18,7 +18,7 @@ struct LayerPart: Equatable {
         var all: [PropertyListPath.Step: [LayerPart]] = [:]
         for layer in layers {
             for (key, value) in try store.dictionary(of: layer).entries {
-                // A secret is one value: neither its entries nor their keys are told.
+                // A secret is one value. The page shows neither its entries nor their keys.
                 let shown = Values.masked(value, type, at: [.key(key)])
                 for (path, leaf) in leaves(of: shown, at: [.key(key)], type) {
                     let origin = try store.origin(at: path)

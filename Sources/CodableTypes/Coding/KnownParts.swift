@@ -43,7 +43,7 @@ extension CodableType.Form {
 }
 
 extension PropertyList {
-    /// Whether the stored value is this one, but for keys beside it.
+    /// Whether the stored value is equal to this one, apart from keys that only the stored value has.
     ///
     /// - Parameter isUnknown: asked about each key that the stored value alone has; false makes the values differ.
     package func isEqual(to stored: PropertyList, besides isUnknown: (PropertyListPath) -> Bool) -> Bool {

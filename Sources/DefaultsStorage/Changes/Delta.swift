@@ -126,7 +126,8 @@ extension Delta {
         }
     }
 
-    /// Replaces each change by the one that `body` gives for its key. If `body` gives nil, the change is discarded.
+    /// Calls `body` with each key and its change, and stores the change that it returns. If it returns nil, the key has
+    /// no change any more.
     func replaceChanges(
         _ body: (UnsafeBufferPointer<UInt8>, PropertyList?) throws(PropertyListError) -> Change?
     ) throws(PropertyListError) {

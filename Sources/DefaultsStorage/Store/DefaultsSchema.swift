@@ -80,7 +80,7 @@ package protocol DefaultsSchemaTypes: AnyObject, Sendable {
     ) throws -> (list: PropertyList, dropped: Int)?
     /// The default at a path into `top`, the value of the path's first key, where nothing is stored.
     func missing(at path: PropertyListPath, in top: PropertyList) -> PropertyList?
-    /// Whether there is a path of which ``isVariant(at:)`` is true.
+    /// Whether ``isVariant(at:)`` is true for any path.
     var hasVariants: Bool { get }
     /// Whether the dictionary at a path is one value: an enum's case with its values. Runs no code of the program.
     func isVariant(at path: PropertyListPath) -> Bool

@@ -301,8 +301,8 @@ extension DefaultsStore {
         return try domain.set(value, key, unset, ifStill: seen, state)
     }
 
-    /// Removes the value at `path`; says whether there was one. A top-level key is reset: lower layers show again. Below
-    /// one, a value that lower layers have is noted as unset, so that there is none.
+    /// Removes the value at `path`; returns whether there was one. A top-level key is reset: a get returns the value of
+    /// the lower layers. Inside a dictionary the path becomes unset if a lower layer has it: a get returns nil.
     @discardableResult
     public func remove(at path: PropertyListPath) throws(DefaultsError) -> Bool {
         guard let first = path.steps.first else { return try removeAll() }

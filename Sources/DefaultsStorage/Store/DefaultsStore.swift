@@ -173,7 +173,7 @@ extension DefaultsStore {
         if let value = try layered(key, steps) { return value }
         guard let types, !steps.isEmpty, let top = try layered(key, []) else { return nil }
         let path = PropertyListPath([.key(utf8: key)] + steps)
-        // The default of a value that is not optional shows all the same: a value of the type has it.
+        // A value that is not optional has its default even at an unset path.
         if types.hasOptionalDefault(at: path), unsetPaths()?.covers(path.steps[...]) == true { return nil }
         return types.missing(at: path, in: top)
     }
@@ -183,7 +183,7 @@ extension DefaultsStore {
         case all
         /// The application's domain and those below.
         case ownAndLower
-        /// Those below the application's domain, without what is unset in it.
+        /// The layers below the application's domain, without the values at unset paths.
         case lower
     }
 
@@ -333,7 +333,7 @@ extension DefaultsStore {
         return try filled(value, at: path)
     }
 
-    /// A stored value with the schema's defaults in it, but for those of unset paths.
+    /// A stored value with the schema's defaults in it. Unset paths have no default.
     private func filled(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) -> PropertyList {
         guard let types else { return value }
         var filled = try DefaultsSchema.translating(at: path) { try types.filled(value, at: path) }
