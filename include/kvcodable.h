@@ -125,7 +125,7 @@ typedef enum kv_status {
   KV_REFUSED = -18,         /* the program's own check refused the value */
   KV_UNSAFE_LOCATION = -19, /* a folder or link that is not to be trusted */
   KV_CONFLICT = -20,        /* the store changed in between: begin again */
-  KV_ROLLED_BACK = -21,     /* a transaction inside this one failed */
+  KV_ROLLED_BACK = -21,     /* the process was forked in the transaction */
   KV_MIGRATION = -22,       /* a migration failed */
   KV_INVALID_NAME = -23,    /* no name of a store */
   KV_OUTCOME_UNKNOWN = -24  /* made or not: look before repeating */

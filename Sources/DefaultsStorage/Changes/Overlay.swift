@@ -12,12 +12,12 @@ enum Overlay {
 
 /// An array or dictionary over which changes lie.
 ///
-/// `@unchecked Sendable`: changed only under the domain's lock, and no more once its delta is being committed.
+/// `@unchecked Sendable`: changed only where one state alone has it, under the lock of the state's owner.
 final class EditedContainer: @unchecked Sendable {
     /// The dictionary that the changes lie over; nil for a new one. Of no meaning for an array.
     fileprivate let base: PropertyList?
     /// A dictionary's changes; nil for a key that was removed.
-    fileprivate var changes = KeyTable<Overlay?>()
+    fileprivate var changes = KeyMap<Overlay?>()
     /// An array's elements.
     fileprivate var elements: [Overlay] = []
     fileprivate let kind: PropertyListKind
@@ -30,6 +30,12 @@ final class EditedContainer: @unchecked Sendable {
             if let base { elements += base.elements.lazy.map { .whole($0) } }
         }
     }
+
+    private init(copying other: EditedContainer) {
+        (kind, base, changes, elements) = (other.kind, other.base, other.changes, other.elements)
+    }
+
+    fileprivate func copy() -> EditedContainer { EditedContainer(copying: self) }
 
     fileprivate func overlay(_ key: String) -> Overlay? {
         key.withBytes { bytes in
@@ -48,26 +54,39 @@ final class EditedContainer: @unchecked Sendable {
         }
     }
 
-    /// Replaces the value at `step`, which fits the container, by `overlay`; nil removes it.
-    fileprivate func replace(_ step: PropertyListPath.Step, _ overlay: Overlay?) {
+    /// Changes the value at `step`, which fits the container; nil for none. An array's count is the index of a new
+    /// element.
+    fileprivate func change<Result>(
+        _ step: PropertyListPath.Step, _ body: (inout Overlay?) throws(PropertyListError) -> Result
+    ) throws(PropertyListError) -> Result {
         switch step {
         case .key(let key):
-            key.withBytes { changes.set(overlay, for: $0.bindMemory(to: UInt8.self)) }
-        case .index(let index):
-            if let overlay {
-                if index == elements.count { elements.append(overlay) } else { elements[index] = overlay }
-            } else {
-                elements.remove(at: index)
+            return try key.withBytes { bytes throws(PropertyListError) in
+                let utf8 = bytes.bindMemory(to: UInt8.self)
+                return try changes.change(utf8, or: base?[utf8: utf8].map { .whole($0) }, body)
             }
+        case .index(let index):
+            let isNew = index == elements.count
+            var element = isNew ? nil : Optional(elements[index])
+            // Let go of here, so that what is inside of it need not be copied.
+            if !isNew { elements[index] = .whole(.emptyDictionary) }
+            defer {
+                if let element {
+                    if isNew { elements.append(element) } else { elements[index] = element }
+                } else if !isNew {
+                    elements.remove(at: index)
+                }
+            }
+            return try body(&element)
         }
     }
 
     /// The number of a dictionary's entries.
     fileprivate func countEntries() -> Int {
         var count = base?.count ?? 0
-        for index in 0..<changes.count {
-            let isInBase = changes.withKey(at: index) { base?[utf8: $0] != nil }
-            if changes[index] == nil { count -= isInBase ? 1 : 0 } else { count += isInBase ? 0 : 1 }
+        changes.visit { change in
+            let isInBase = change.key.withUnsafeBufferPointer { base?[utf8: $0] != nil }
+            if change.value == nil { count -= isInBase ? 1 : 0 } else { count += isInBase ? 0 : 1 }
         }
         return count
     }
@@ -82,6 +101,15 @@ final class EditedContainer: @unchecked Sendable {
 // MARK: - Reading
 
 extension Overlay {
+    /// Whether this is the very same value as another one.
+    func isSame(as other: Overlay) -> Bool {
+        switch (self, other) {
+        case (.whole(let value), .whole(let other)): value.isIdentical(to: other)
+        case (.edited(let container), .edited(let other)): container === other
+        default: false
+        }
+    }
+
     var kind: PropertyListKind {
         switch self {
         case .whole(let list): list.kind
@@ -155,11 +183,10 @@ extension Overlay {
             self = .whole(list)
             return list
         }
-        guard var overlay = container.overlay(step) else { return nil }
-        guard case .edited = overlay else { return try overlay.value(at: steps.dropFirst()) }
-        let value = try overlay.collapsedValue(at: steps.dropFirst())
-        if case .whole = overlay { container.replace(step, overlay) }
-        return value
+        guard case .edited? = container.overlay(step) else { return try value(at: steps) }
+        return try own(container).change(step) { overlay throws(PropertyListError) in
+            try overlay?.collapsedValue(at: steps.dropFirst())
+        }
     }
 }
 
@@ -181,40 +208,34 @@ extension Overlay {
         {
             throw PropertyListError(.invalidValue, uidMessage, at: PropertyListPath(Array(path.steps[..<position])))
         }
-        guard var overlay = container.overlay(step) else {
-            container.replace(step, .whole(try value.stored(in: path, from: position + 1)))
-            self = .edited(container)
-            return
+        try container.change(step) { overlay throws(PropertyListError) in
+            if overlay == nil {
+                overlay = .whole(try value.stored(in: path, from: position + 1))
+                return
+            }
+            try overlay?.set(value, at: path, from: position + 1)
         }
-        try overlay.set(value, at: path, from: position + 1)
-        container.replace(step, overlay)
-        self = .edited(container)
     }
 
     /// Removes the value at the end of `path`, which is longer than `position`; says whether there was one.
     mutating func remove(at path: PropertyListPath, from position: Int = 0) throws(PropertyListError) -> Bool {
+        guard reach(of: path.steps[position...]) == path.steps.count - position else { return false }
         let step = path.steps[position]
-        guard kind == (step.isKey ? .dictionary : .array) else { return false }
-        if case .index(let index) = step, index < 0 || index >= count { return false }
         let container = try container(for: step, at: path, position)
-        guard var overlay = container.overlay(step) else { return false }
-        if position + 1 == path.steps.count {
-            if step.isKey, step != .key(uidKey), container.isIntegerUIDWithOneMore {
-                throw PropertyListError(
-                    .invalidValue, uidMessage, at: PropertyListPath(Array(path.steps[..<position])))
+        guard position + 1 == path.steps.count else {
+            return try container.change(step) { overlay throws(PropertyListError) in
+                try overlay?.remove(at: path, from: position + 1) ?? false
             }
-            container.replace(step, nil)
-            self = .edited(container)
-            return true
         }
-        guard try overlay.remove(at: path, from: position + 1) else { return false }
-        container.replace(step, overlay)
-        self = .edited(container)
+        if step.isKey, step != .key(uidKey), container.isIntegerUIDWithOneMore {
+            throw PropertyListError(.invalidValue, uidMessage, at: PropertyListPath(Array(path.steps[..<position])))
+        }
+        try container.change(step) { overlay throws(PropertyListError) in overlay = nil }
         return true
     }
 
-    /// This value as a container that can be changed at `step`.
-    private func container(
+    /// This value as a container of its own, that can be changed at `step`.
+    private mutating func container(
         for step: PropertyListPath.Step, at path: PropertyListPath, _ position: Int
     ) throws(PropertyListError) -> EditedContainer {
         let location = { PropertyListPath(Array(path.steps[..<position])) }
@@ -226,9 +247,20 @@ extension Overlay {
             throw PropertyListError.noElement(at: location().appending(step))
         }
         switch self {
-        case .edited(let container): return container
-        case .whole(let list): return EditedContainer(over: list)
+        case .edited(let container): return own(container)
+        case .whole(let list):
+            let container = EditedContainer(over: list)
+            self = .edited(container)
+            return container
         }
+    }
+
+    /// The value's container, after it was copied if another state has it, too.
+    private mutating func own(_ container: consuming EditedContainer) -> EditedContainer {
+        self = .whole(.emptyDictionary)
+        if !isKnownUniquelyReferenced(&container) { container = container.copy() }
+        self = .edited(container)
+        return container
     }
 
     /// Elements of an array.
@@ -282,40 +314,29 @@ extension PropertyListBuilder {
     }
 
     /// Appends a dictionary with changes to it: both in the order of their keys, so that nothing has to be sorted.
-    mutating func append(
-        _ base: PropertyList?, changedBy changes: borrowing KeyTable<Overlay?>
-    ) throws(PropertyListError) {
+    mutating func append(_ base: PropertyList?, changedBy changes: KeyMap<Overlay?>) throws(PropertyListError) {
         try beginDictionary()
-        let order = changes.sortedIndices()
-        var next = order.startIndex
-        if let base {
-            for slot in base.document.keys(ofDictionaryAt: base.index) {
-                let key = base.document.nodes[slot]
-                let name = base.document.buffer(of: key)
-                var isReplaced = false
-                while next < order.endIndex {
-                    let comparison = changes.withKey(at: order[next]) { compareBytes($0, name) }
-                    if comparison > 0 { break }
-                    try append(changes, entry: order[next])
-                    next += 1
-                    isReplaced = comparison == 0
-                }
-                if isReplaced { continue }
-                try append(validKey: UnsafeRawBufferPointer(name))
-                try append(PropertyList(document: base.document, index: base.index + key.distance))
+        var entries = SortedEntries(base ?? .emptyDictionary)
+        for change in changes.sorted() {
+            let isReplaced = try change.key.withUnsafeBufferPointer { key throws(PropertyListError) in
+                while let next = entries.key, compareBytes(next, key) < 0 { try appendFirst(of: &entries) }
+                return entries.key.map { compareBytes($0, key) == 0 } ?? false
             }
+            if isReplaced { entries.advance() }
+            guard let overlay = change.value else { continue }
+            try change.key.withUnsafeBufferPointer { key throws(PropertyListError) in
+                try append(validKey: UnsafeRawBufferPointer(key))
+            }
+            try append(overlay)
         }
-        while next < order.endIndex {
-            try append(changes, entry: order[next])
-            next += 1
-        }
+        while entries.key != nil { try appendFirst(of: &entries) }
         try end()
     }
 
-    private mutating func append(_ changes: borrowing KeyTable<Overlay?>, entry index: Int) throws(PropertyListError) {
-        guard let overlay = changes[index] else { return }
-        // Not by `withKey`: a builder cannot be captured while it is changed.
-        try key(changes.key(at: index))
-        try append(overlay)
+    private mutating func appendFirst(of entries: inout SortedEntries) throws(PropertyListError) {
+        guard let key = entries.key else { return }
+        try append(validKey: UnsafeRawBufferPointer(key))
+        try append(entries.value)
+        entries.advance()
     }
 }

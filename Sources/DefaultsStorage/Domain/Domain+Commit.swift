@@ -2,14 +2,15 @@ internal import CKVSystem
 internal import Glibc
 internal import PropertyLists
 
+/// Looks and commits. Each one ends in ``advance(to:from:isNews:)``, which gives the domain its new stored values.
 extension Domain {
     /// Writes the changes made so far; returns when they are on disk.
     func flush(until deadline: Deadline) throws(DefaultsError) {
         // Inside a transaction, its commit writes.
-        if lock.withLock({ (delta.isEmpty && committing == nil && !owesWriting) || isInTransaction }) { return }
+        if lock.withLock({ isInTransaction || !hasWork }) { return }
         try begin(until: deadline)
         do throws(DefaultsError) {
-            try commit(nil)
+            try write(nil)
         } catch {
             end(.failed)
             throw error
@@ -22,52 +23,21 @@ extension Domain {
         guard !writerLock.isHeldByThisThread else { return }
         try takeWriterLock(until: deadline)
         defer { writerLock.release() }
-        try takeUp(try refreshEngine(until: deadline))
+        try look(until: deadline)
     }
 
     /// Reads the file for the first time, unless another thread has done so, or is at it: that is waited for.
     func load(until deadline: Deadline) throws(DefaultsError) {
-        if lock.withLock({ isLoaded }) { return }
+        guard lock.withLock({ isNew }) else { return }
         try takeWriterLock(until: deadline)
         defer { writerLock.release() }
-        if lock.withLock({ isLoaded }) { return }
-        try takeUp(try refreshEngine(until: deadline))
-        lock.withLock { isLoaded = true }
+        if lock.withLock({ isNew }) { try look(until: deadline) }
     }
 
-    func refreshEngine(until deadline: Deadline) throws(DefaultsError) -> EngineState {
-        lock.withLock {
-            engine.recovers = recovers
-            engine.limits = limits
-            engine.settleTime = settleTime
-        }
-        defer {
-            let (unreadable, damaged) = (engine.unreadable, engine.damagedKeys)
-            lock.withLock {
-                self.unreadable = unreadable
-                damagedKeys = damaged
-            }
-        }
-        let memory = { () throws(DefaultsError) in
-            // The writer lock keeps both as they are.
-            let (base, committed) = self.lock.withLock { (self.base, self.committed) }
-            return try self.translating { () throws(PropertyListError) in try committed?.applied(to: base) ?? base }
-        }
-        let state = try engine.refresh(over: memory, until: deadline)
-        // The changes inherited from the parent process are the parent's to write. Changes made over them since are
-        // merged with the file, or the parent's would be written a second time.
-        if hasForked {
-            try lock.withLock { () throws(DefaultsError) in
-                if let committed { inbox.noteChanges(of: committed) }
-                try mergingChanges { () throws(DefaultsError) in
-                    committed = nil
-                    countStored()
-                }
-            }
-        }
-        hasForked = false
-        return state
-    }
+    private var isNew: Bool { if case .new = health { true } else { false } }
+
+    /// Whether there is anything to write; with the lock held.
+    var hasWork: Bool { mine.hasChanges || health.owesWriting }
 
     /// The error of a call that a transaction of the calling thread stands in the way of.
     var inTransaction: DefaultsError {
@@ -81,7 +51,9 @@ extension Domain {
         }
     }
 
-    /// Takes the writer lock and the file lock, loads the changes of others, and sets aside those to be written.
+    // MARK: - Locking
+
+    /// Takes the writer lock and the file lock, and takes up the changes of others.
     func begin(until deadline: Deadline) throws(DefaultsError) {
         try takeWriterLock(until: deadline)
         do throws(DefaultsError) {
@@ -90,18 +62,18 @@ extension Domain {
             writerLock.release()
             throw error
         }
-        lock.withLock {
-            committing = delta
-            delta = Delta()
-            isScheduled = false
-        }
+        lock.withLock { isScheduled = false }
     }
 
     private func lockAndLook(until deadline: Deadline) throws(DefaultsError) {
-        try lockEngine(until: deadline)
+        engine.options = lock.withLock { options }
+        let start = cs_monotonic_nanoseconds()
+        if try engine.lock(until: deadline) {
+            tell(.lockWaited(nanoseconds: cs_monotonic_nanoseconds() - start))
+        }
         do throws(DefaultsError) {
             if let hasHappened = try engine.settle(until: deadline) { try settle(hasHappened) }
-            try takeUp(try refreshEngine(until: deadline))
+            try look(until: deadline)
             if let refusal = engine.refusal { throw refusal }
         } catch {
             engine.unlock()
@@ -109,137 +81,17 @@ extension Domain {
         }
     }
 
-    /// Takes up the outcome of a commit of which that was not known: its changes wait in `committing`.
+    /// Takes up the outcome of a commit of which that was not known.
     private func settle(_ hasHappened: Bool) throws(DefaultsError) {
-        try lock.withLock { () throws(DefaultsError) in
-            isInDoubt = false
-            guard let committing else { return }
-            if hasHappened {
-                stored += growth(of: committing)
-                try translating { () throws(PropertyListError) in try addCommitted(committing) }
-            } else {
-                delta.absorb(below: committing)
-            }
-            self.committing = nil
-            countChanges()
+        let changes = lock.withLock { () -> State? in
+            guard case .doubtful(let changes) = health else { return nil }
+            health = .good
+            return changes
+        }
+        if let changes, hasHappened {
+            try advance(to: try written(changes), from: changes, isNews: false)
         }
     }
-
-    private func lockEngine(until deadline: Deadline) throws(DefaultsError) {
-        engine.synchronization = lock.withLock { synchronization }
-        let start = cs_monotonic_nanoseconds()
-        if try engine.lock(until: deadline) {
-            tell(.lockWaited(nanoseconds: cs_monotonic_nanoseconds() - start))
-        }
-    }
-
-    /// Writes the changes that were set aside, and those of a transaction over them. On failure all are as before.
-    func commit(_ transaction: Delta?, isOneCall: Bool = false) throws(DefaultsError) {
-        guard let committing = lock.withLock({ self.committing }) else { return }
-        if let transaction, !transaction.isEmpty, committing.isEmpty {
-            try publish(transaction, hasTransaction: true, merges: isOneCall)
-        } else if let transaction, !transaction.isEmpty {
-            // The transaction's entries win, and take up the changes below them.
-            let upper = Delta()
-            upper.absorb(below: transaction)
-            upper.absorb(below: committing)
-            try publish(upper, hasTransaction: true, merges: isOneCall)
-        } else {
-            try publish(committing, hasTransaction: false, merges: true)
-        }
-        // The changes have happened, and are not made again: the caller learns that they may not be on the disk.
-        let debt = engine.debt
-        lock.withLock { owesWriting = debt != nil }
-        if let debt { throw debt }
-    }
-
-    private func publish(_ changes: Delta, hasTransaction: Bool, merges: Bool) throws(DefaultsError) {
-        if changes.isEmpty, !lock.withLock({ owesWriting }) { return }
-        let outcome = try writeOrDoubt(changes, merges: merges)
-        let damaged = engine.damagedKeys
-        try lock.withLock { () throws(DefaultsError) in
-            let take = { () throws(DefaultsError) in
-                self.stored += self.growth(of: changes)
-                self.committing = nil
-                self.damagedKeys = damaged
-                self.rules.format = self.engine.format
-                switch outcome {
-                case .document(let document):
-                    self.base = document
-                    self.committed = nil
-                case .committed:
-                    try self.translating { () throws(PropertyListError) in try self.addCommitted(changes) }
-                }
-            }
-            guard hasTransaction else {
-                try take()
-                return countChanges()
-            }
-            // Changes made meanwhile lie over the transaction's now.
-            generation &+= 1
-            try mergingChanges(take)
-        }
-        checkMerged()
-    }
-
-    /// Where it is not known whether the changes were written, they stay `committing` until it is.
-    private func writeOrDoubt(_ changes: Delta, merges: Bool) throws(DefaultsError) -> CommitOutcome {
-        do throws(DefaultsError) {
-            return try write(changes, merges: merges)
-        } catch {
-            if error.code == .outcomeUnknown { lock.withLock { isInDoubt = true } }
-            throw error
-        }
-    }
-
-    /// Has the engine write the changes. If a program that does not take our lock changed the file meanwhile, or removed
-    /// the lock file, loads and merges its changes and writes again, at most 100 times.
-    ///
-    /// - Parameter merges: false for a transaction, which depends on the values that it has read.
-    private func write(_ changes: Delta, merges: Bool) throws(DefaultsError) -> CommitOutcome {
-        for _ in 0..<100 {
-            let conflict: DefaultsError
-            do throws(DefaultsError) {
-                return try engine.commit(changes, over: lock.withLock { base })
-            } catch {
-                guard error.code == .conflict else { throw error }
-                conflict = error
-            }
-            let isTransaction = lock.withLock { committing !== changes }
-            let seen = try lock.withLock { () throws(DefaultsError) in
-                isTransaction ? try valuesStored(for: changes) : []
-            }
-            try takeUp(try refreshEngine(until: .after(.seconds(2))))
-            if !merges { throw conflict }
-            guard isTransaction else { continue }
-            let dropped = try lock.withLock { () throws(DefaultsError) in
-                try merge(changes, seen: seen, over: valueStored)
-            }
-            checkMerged()
-            // The call fails that made the change.
-            if let dropped = dropped.first { throw dropped }
-        }
-        return try engine.commit(changes, over: lock.withLock { base })
-    }
-
-    /// Lays changes that are stored over the document; folds them into it when they have become many, so that the
-    /// cost of a change does not grow with the store.
-    private func addCommitted(_ changes: Delta) throws(PropertyListError) {
-        if isMany(changes) {
-            base = try changes.applied(to: try committed?.applied(to: base) ?? base)
-            committed = nil
-            return
-        }
-        let sum = committed ?? Delta()
-        try sum.absorb(above: changes)
-        committed = sum
-        if isMany(sum) {
-            base = try sum.applied(to: base)
-            committed = nil
-        }
-    }
-
-    private func isMany(_ changes: Delta) -> Bool { changes.entries.count > max(64, base.count / 2) }
 
     /// How the work that `begin` began has ended.
     enum Ending {
@@ -247,97 +99,118 @@ extension Domain {
         case failed
     }
 
-    /// Releases the locks that `begin` took; changes that were not written wait for the next flush.
+    /// Releases the locks that `begin` took. Changes that were not written wait for the next flush.
     func end(_ ending: Ending = .regular) {
         let isLeft = lock.withLock {
-            if let committing, !isInDoubt {
-                delta.absorb(below: committing)
-                self.committing = nil
-            }
-            return (!delta.isEmpty || owesWriting || isInDoubt) && !isScheduled && handles.durability != .manual
+            let isLeft = hasWork && !isScheduled && handles.durability != .manual
+            if isLeft { isScheduled = true }
+            return isLeft
         }
         engine.unlock()
         writerLock.release()
-        if isLeft { scheduleAgain(ending) }
-    }
-
-    private func scheduleAgain(_ ending: Ending) {
-        let isNew = lock.withLock {
-            defer { isScheduled = true }
-            return !isScheduled
-        }
-        guard isNew else { return }
+        guard isLeft else { return }
         if ending == .failed { Flusher.shared.scheduleRetry(self) } else { Flusher.shared.schedule(self) }
     }
 
-    /// Takes the state that the engine found, and merges the unwritten changes with it. The caller holds the writer
-    /// lock.
-    func takeUp(_ state: EngineState) throws(DefaultsError) {
-        let differences = differences(state)
-        try lock.withLock { () throws(DefaultsError) in
-            refusal = engine.refusal
+    // MARK: - Looking
+
+    /// Loads the changes of others; says whether there were any. With the writer lock held.
+    @discardableResult
+    func look(until deadline: Deadline) throws(DefaultsError) -> Bool {
+        engine.options = lock.withLock { options }
+        defer { noteHealth() }
+        let memory = { () throws(DefaultsError) in
+            let stored = self.lock.withLock { self.mine.stored }
+            return try self.translating { () throws(PropertyListError) in try stored.whole() }
+        }
+        let found = try engine.refresh(over: memory, until: deadline)
+        // The writer lock keeps them as they are.
+        let old = lock.withLock { mine.stored }
+        var new: StoredValues
+        switch found {
+        case .unchanged: return false
+        case .replaced(let document):
+            new = StoredValues(document)
+            // The values in memory of keys whose stored ones cannot be read count on.
+            for key in engine.damagedKeys.keys {
+                key.withUnsafeBufferPointer { if let value = old[$0] { new.set(value.compacted(), for: $0) } }
+            }
+        case .changed(let rows):
+            new = old
+            for (key, value) in rows { key.withUnsafeBufferPointer { new.set(value, for: $0) } }
+            try translating { () throws(PropertyListError) in try new.fold() }
+        }
+        new.damaged = engine.damagedKeys
+        try advance(to: new, from: State(old), isNews: true)
+        return true
+    }
+
+    /// Takes over what the engine says of the file, with the writer lock held.
+    private func noteHealth() {
+        let (refusal, unreadable, owes) = (engine.refusal, engine.unreadable, engine.debt != nil)
+        lock.withLock {
             rules.format = engine.format
-            switch state {
-            case .unchanged: return
-            case .replaced(let list):
-                noteDifferences(differences)
-                let known = try translating { () throws(PropertyListError) in try knownDamaged() }
-                try mergingChanges { () throws(DefaultsError) in
-                    base = list
-                    committed = known
-                    countStored()
-                }
-            case .changed(let changes):
-                let delta = Delta()
-                for (key, value) in changes {
-                    key.withBytes { bytes in
-                        let utf8 = bytes.bindMemory(to: UInt8.self)
-                        if let value { delta.set(value, for: utf8) } else { delta.remove(utf8) }
-                    }
-                }
-                inbox.noteChanges(of: delta)
-                stored += growth(of: delta)
-                try mergingChanges { () throws(DefaultsError) in
-                    try translating { () throws(PropertyListError) in try addCommitted(delta) }
-                }
+            if let refusal {
+                health = .refusing(refusal, unreadable: unreadable)
+            } else if let unreadable {
+                health = .unreadable(unreadable)
+            } else if case .doubtful = health {
+                return
+            } else {
+                health = owes ? .owing : .good
             }
-            generation &+= 1
         }
-        checkMerged()
     }
 
-    /// The values in memory of keys whose stored ones cannot be read: they count on; nil for none.
-    private func knownDamaged() throws(PropertyListError) -> Delta? {
-        let result = Delta()
-        for key in damagedKeys.keys {
-            let value = try key.withUnsafeBufferPointer { key throws(PropertyListError) in
-                if let committed, let index = committed.find(key) {
-                    return try committed.value(at: index)
-                }
-                return base[utf8: key]
-            }
-            if let value { key.withUnsafeBufferPointer { result.set(value.compacted(), for: $0) } }
-        }
-        return result.isEmpty ? nil : result
-    }
+    // MARK: - Writing
 
-    /// The keys by which a document that was loaded anew differs, for the watches; nil without either.
+    /// Writes the changes made so far, or those of a transaction. If a program that does not take our lock changed the
+    /// file meanwhile, loads and merges its changes and writes again, at most 100 times.
     ///
-    /// Walks both documents without the lock: the base changes only with the writer lock held.
-    private func differences(_ state: EngineState) -> ChangedKeys? {
-        guard case .replaced(let list) = state,
-            let base = lock.withLock({ inbox.isWatched ? self.base : nil })
-        else { return nil }
-        let result = ChangedKeys()
-        result.insertDifferences(base, list)
-        return result
+    /// On an error the changes are what they were.
+    func write(_ transaction: OpenTransaction?) throws(DefaultsError) {
+        // Without changes of its own there are but those that wait.
+        let transaction = lock.withLock { transaction.flatMap { $0.state.isSame(as: $0.start) ? nil : $0 } }
+        for _ in 0..<100 {
+            if let error = try writeOnce(transaction) {
+                try look(until: .after(.seconds(2)))
+                guard let transaction else { continue }
+                // A transaction depends on the values that it has read.
+                guard transaction.isOneCall else { throw error }
+                try rebase(transaction)
+            } else {
+                return
+            }
+        }
+        if let error = try writeOnce(transaction) { throw error }
     }
 
-    private func noteDifferences(_ differences: ChangedKeys?) {
-        guard inbox.isWatched else { return }
-        let all = differences ?? ChangedKeys()
-        // A watch may have begun since the keys were looked for.
-        if differences == nil { all.insertEverything() }
-        inbox.noteChanges(of: all)
+    /// - Returns: the error of a file that another program has changed; nil where all is written.
+    private func writeOnce(_ transaction: OpenTransaction?) throws(DefaultsError) -> DefaultsError? {
+        let (ours, start, mustWrite) = lock.withLock {
+            let ours = transaction?.state ?? mine
+            return (ours, transaction?.start ?? ours, ours.hasChanges || health.owesWriting)
+        }
+        guard mustWrite else { return nil }
+        let document: PropertyList?
+        do throws(DefaultsError) {
+            document = try engine.commit(ours)
+        } catch {
+            if error.code == .conflict { return error }
+            if error.code == .outcomeUnknown { lock.withLock { health = .doubtful(start) } }
+            throw error
+        }
+        var new = if let document { StoredValues(document) } else { try written(ours) }
+        new.damaged = engine.damagedKeys
+        try advance(to: new, from: start, isNews: transaction != nil)
+        noteHealth()
+        // The changes have happened, and are not made again: the caller learns that they may not be on the disk.
+        if let debt = engine.debt { throw debt }
+        return nil
+    }
+
+    /// The stored values once changes are written.
+    private func written(_ changes: State) throws(DefaultsError) -> StoredValues {
+        try translating { () throws(PropertyListError) in try changes.written() }
     }
 }

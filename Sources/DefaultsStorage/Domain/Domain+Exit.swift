@@ -7,14 +7,14 @@ extension Domain {
     /// one way that is left: only where the store's file cannot be read, and memory has values that are not in the
     /// backup either. Nothing ever reads it back by itself.
     func keepUnsaved() {
-        guard lock.withLock({ unreadable != nil }) else { return }
+        guard lock.withLock({ health.unreadable != nil }) else { return }
         // The file may be in order again.
         try? refresh(until: .after(.seconds(2)))
-        guard let folder = engine.watchedFolder, let cause = lock.withLock({ unreadable }),
+        guard let folder = engine.watchedFolder, let cause = lock.withLock({ health.unreadable }),
             writerLock.acquire(until: .after(.seconds(2)))
         else { return }
         defer { writerLock.release() }
-        let hasChanges = lock.withLock { !delta.isEmpty || committing?.isEmpty == false }
+        let hasChanges = lock.withLock { mine.hasChanges }
         guard !engine.isReadOnly, hasChanges || !engine.isBackedUp else { return }
         do throws(DefaultsError) {
             complain("\(cause); what is not in it is kept in \(try writeUnsaved(folder))")
@@ -26,7 +26,8 @@ extension Domain {
     /// Lets go of the store's file when its last handle is closed, or the program ends: the last to do so leaves a
     /// database in one file, without its journal. A later call opens it again.
     func letGo() {
-        guard engine.isShared, !writerLock.isHeldByThisThread, writerLock.acquire(until: .after(.zero)) else { return }
+        guard engine.watchedFolder != nil, !writerLock.isHeldByThisThread, writerLock.acquire(until: .after(.zero))
+        else { return }
         engine.prepareFork()
         writerLock.release()
     }
@@ -35,8 +36,8 @@ extension Domain {
     /// file that cannot be read, beside which ``keepUnsaved()`` keeps them.
     func complainOfLoss(_ error: DefaultsError) {
         let (isLost, isUnknown) = lock.withLock {
-            let isUnwritten = !delta.isEmpty || !isInDoubt && committing?.isEmpty == false
-            return (unreadable == nil && isUnwritten, isInDoubt)
+            if case .doubtful = health { return (false, true) }
+            return (health.unreadable == nil && mine.hasChanges, false)
         }
         if isLost {
             complain("\(error); the last changes are lost")
@@ -72,6 +73,6 @@ extension Domain {
 
     private func complain(_ text: String) {
         let line = Array("kvcodable: \(text)\n".utf8)
-        _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

@@ -1,101 +1,48 @@
 internal import PropertyLists
 
-/// Merges the unwritten changes with what others wrote. With the lock held, if nothing else is said.
-///
-/// The ancestor of a change is the value below it as this program saw it. That value is not kept beside the change: it
-/// is looked up just before the layers below are replaced.
+/// The merge of changes that are not written with what others wrote.
 extension Domain {
-    /// Replaces the layers below the unwritten changes by `replace`, and merges the changes with the new values.
-    func mergingChanges(_ replace: () throws(DefaultsError) -> Void) throws(DefaultsError) {
-        let committed = try committing.map { changes throws(DefaultsError) in try valuesStored(for: changes) }
-        let seen = try translating { () throws(PropertyListError) in
-            try values(for: delta) { key throws(PropertyListError) in try below(key) }
-        }
-        try replace()
-        if let committing, let committed { report(try merge(committing, seen: committed, over: valueStored)) }
-        report(try merge(delta, seen: seen) { key throws(PropertyListError) in try below(key) })
-        countChanges()
-    }
-
-    /// Checks the values that merges made: without the lock, since a schema runs a program's code. A value that the file
-    /// could not hold, or that a schema refuses, is replaced by ours as a whole, or otherwise by theirs.
-    func checkMerged() {
-        let (merged, schemas, rules, unset) = lock.withLock {
-            () -> ([MergedValue], [LowerLayers], ValueRules, PathTree?) in
-            defer { self.merged = [] }
-            return (self.merged, self.schemas, self.rules, self.merged.isEmpty ? nil : unsetPaths(in: target))
-        }
-        for one in merged {
-            guard let kept = one.replacement(rules, schemas, unset) else { continue }
-            lock.withLock {
-                one.key.withUnsafeBufferPointer { key in
-                    guard let index = one.changes.find(key), case .whole(let value)? = one.changes.entries[index],
-                        value == one.value
-                    else { return }
-                    if let value = kept.value { one.changes.set(value, at: index) } else { one.changes.remove(key) }
-                    // Only what of ours was dropped is reported.
-                    guard kept.value != one.ours else { return }
-                    let words: ErrorWords = "Not changed: the schema does not allow the value beside another program's"
-                    report([DefaultsError(.conflict, words, at: [.key(utf8: key)], file: file)])
-                }
-                countChanges()
-            }
-        }
-    }
-
-    /// The stored values of the keys that `changes` has, in the order of its entries.
-    func valuesStored(for changes: Delta) throws(DefaultsError) -> [PropertyList?] {
-        try translating { () throws(PropertyListError) in try values(for: changes, below: valueStored) }
-    }
-
-    private func values(
-        for changes: Delta, below: (UnsafeBufferPointer<UInt8>) throws(PropertyListError) -> PropertyList?
-    ) throws(PropertyListError) -> [PropertyList?] {
-        var values: [PropertyList?] = []
-        for index in 0..<changes.entries.count {
-            values.append(try changes.entries.withKey(at: index) { key throws(PropertyListError) in try below(key) })
-        }
-        return values
-    }
-
-    /// Merges changes with the values that are below them now.
+    /// Takes `new` as the stored values, and merges with them the changes that `old` does not have. The changes of `old`
+    /// are in `new`, or there are none.
     ///
-    /// - Parameter seen: the values that were below them when they were made, in the order of the entries.
-    /// - Returns: the errors of changes that were dropped.
-    func merge(
-        _ changes: Delta, seen: [PropertyList?],
-        over below: (UnsafeBufferPointer<UInt8>) throws(PropertyListError) -> PropertyList?
-    ) throws(DefaultsError) -> [DefaultsError] {
-        var dropped: [DefaultsError] = []
-        var position = 0
-        try translating { () throws(PropertyListError) in
-            try changes.replaceChanges { key, ours throws(PropertyListError) in
-                let ancestor = seen[position]
-                position += 1
-                let theirs = try below(key)
-                guard ancestor != theirs else { return Delta.Change(value: ours) }
-                if UnsetPaths.isKey(key) { return try UnsetPaths.merged(ancestor, ours, theirs) }
-                let merged = try PropertyList.merge(
-                    ancestor: ancestor, ours: ours, theirs: theirs, rules: mergeRules(for: key), limits: .store)
-                let whole = try taking(ours, at: changes.replaced, of: key, in: merged.value)
-                dropped += merged.conflicts.lazy.filter { $0.kept == .theirs }.map { conflict in
-                    dropping(conflict, at: location(of: key, conflict.path))
+    /// With the writer lock held, and the other only for moments: merging takes long, and a schema runs a program's code.
+    ///
+    /// - Parameter isNews: whether the values may be other ones than this process had.
+    func advance(to new: StoredValues, from old: State, isNews: Bool) throws(DefaultsError) {
+        var merge = ChangeMerge(over: State(new), self)
+        var seen = old
+        while true {
+            let (now, generation) = lock.withLock { (mine, self.generation) }
+            merge.add(now, notIn: seen, ancestors: old)
+            seen = now
+            let isDone = lock.withLock {
+                // Changed meanwhile.
+                guard self.generation == generation else { return false }
+                mine = merge.result
+                if isNews {
+                    self.generation &+= 1
+                    inbox.wake()
                 }
-                guard let value = whole, value != theirs else {
-                    return whole == theirs ? nil : Delta.Change(value: nil)
-                }
-                if value != ours {
-                    self.merged.append(
-                        MergedValue(changes: changes, key: Array(key), value: value, ours: ours, theirs: theirs))
-                }
-                return Delta.Change(value: value)
+                report(merge.dropped)
+                return true
             }
+            if isDone { return }
         }
-        return dropped
     }
 
-    /// The rules of a merge of a key's values: the schemas say which are enums. With the lock.
-    func mergeRules(for key: UnsafeBufferPointer<UInt8>) -> MergeRules {
+    /// Merges the changes of a transaction with the domain's values, which another program has changed since it began.
+    ///
+    /// - Throws: the error of a change that was dropped: the call fails that made it.
+    func rebase(_ transaction: OpenTransaction) throws(DefaultsError) {
+        let (start, state, now) = lock.withLock { (transaction.start, transaction.state, mine) }
+        var merge = ChangeMerge(over: now, self)
+        merge.add(state, notIn: start, ancestors: start)
+        if let dropped = merge.dropped.first { throw dropped }
+        lock.withLock { (transaction.start, transaction.state) = (now, merge.result) }
+    }
+
+    /// The rules of a merge of a key's values: the schemas say which are enums.
+    static func mergeRules(for key: UnsafeBufferPointer<UInt8>, _ schemas: [LowerLayers]) -> MergeRules {
         let types = schemas.compactMap { $0.schema?.types }
         guard !types.isEmpty else { return MergeRules() }
         let root: PropertyListPath = [.key(utf8: key)]
@@ -108,27 +55,7 @@ extension Domain {
     /// Notes that the value at a path was replaced: the next merge takes it whole. A transaction merges nothing. Without
     /// the lock.
     func noteReplaced(_ path: PropertyListPath) {
-        lock.withLock { if target === delta, !delta.isEmpty { delta.noteReplaced(path) } }
-    }
-
-    /// The merged value with ours at the paths where it was replaced.
-    private func taking(
-        _ ours: PropertyList?, at paths: Set<PropertyListPath>, of key: UnsafeBufferPointer<UInt8>,
-        in merged: PropertyList?
-    ) throws(PropertyListError) -> PropertyList? {
-        var result = merged
-        for path in paths where path.steps.first == .key(utf8: key) {
-            let rest = PropertyListPath(Array(path.steps.dropFirst()))
-            guard !rest.isEmpty, let inner = ours?.value(at: rest) else { return ours }
-            result = try (result ?? emptyDictionary).setting(inner, at: rest)
-        }
-        return result
-    }
-
-    /// The value of a key without the unwritten changes.
-    func valueStored(_ key: UnsafeBufferPointer<UInt8>) throws(PropertyListError) -> PropertyList? {
-        if let committed, let index = committed.find(key) { return try committed.value(at: index) }
-        return base[utf8: key]
+        lock.withLock { if !isInTransaction, mine.hasChanges { mine.replaced.insert(path) } }
     }
 
     /// The error of a change that was dropped for another program's.
@@ -140,44 +67,106 @@ extension Domain {
         return DefaultsError(.conflict, words, at: path, file: file)
     }
 
-    /// Reports the conflicts of a set in which another program's change was kept.
+    /// Reports the conflicts of a set in which another program's change was kept. With the lock held.
     func report(_ conflicts: [MergeConflict]) {
         report(conflicts.filter { $0.kept == .theirs }.map { dropping($0, at: $0.path) })
     }
 
     private func report(_ dropped: [DefaultsError]) {
         for error in dropped { inbox.append(.conflict(error)) }
-        if self.dropped == nil { self.dropped = dropped.first }
+        if inbox.dropped == nil { inbox.dropped = dropped.first }
     }
 }
 
-/// A value that a merge made of two.
-struct MergedValue {
-    /// The changes that it is one of.
-    let changes: Delta
-    let key: [UInt8]
-    let value: PropertyList
-    let ours: PropertyList?
-    let theirs: PropertyList?
+/// Merges changes of some keys with other values. An ancestor is what the changes were made of.
+private struct ChangeMerge {
+    private let domain: Domain
+    private let theirs: State
+    private let schemas: [LowerLayers]
+    private let rules: ValueRules
+    private var droppedOf: [[UInt8]: [DefaultsError]] = [:]
+    /// `theirs` with the merged changes.
+    private(set) var result: State
 
-    /// What to store in place of the value; nil to store it.
-    func replacement(_ rules: ValueRules, _ schemas: [LowerLayers], _ unset: PathTree?) -> Delta.Change? {
-        let schemaAllows = { (value: PropertyList?) in
-            guard let value else { return true }
-            return self.key.withUnsafeBufferPointer { key in
-                schemas.allSatisfy { (try? $0.check(value, of: key, unset: unset)) != nil }
+    init(over theirs: State, _ domain: Domain) {
+        self.domain = domain
+        self.theirs = theirs
+        result = theirs
+        (schemas, rules) = domain.lock.withLock { (domain.handles.schemas, domain.rules) }
+    }
+
+    /// The errors of changes that were dropped for another program's.
+    var dropped: [DefaultsError] {
+        droppedOf.sorted { $0.key.lexicographicallyPrecedes($1.key) }.flatMap { $0.value }
+    }
+
+    /// Adds the changes of `ours` that `seen` does not have.
+    mutating func add(_ ours: State, notIn seen: State, ancestors: State) {
+        ours.forEachChange(notIn: seen) { bytes in
+            bytes.withUnsafeBufferPointer { key in
+                droppedOf[bytes] = nil
+                do throws(PropertyListError) {
+                    try merge(key, ours, ancestors)
+                } catch {
+                    // A value that cannot be put together: its flush reports it.
+                    result.take(key, from: ours)
+                }
             }
         }
-        if isFit(value, rules), schemaAllows(value) { return nil }
-        // What another program wrote is tolerated, also beside our change.
-        if isFit(value, rules), !schemaAllows(theirs) { return nil }
-        // A file that cannot hold our own value either: the flush reports it, and the value stays in memory.
-        if let ours, !isFit(ours, rules) { return nil }
-        return Delta.Change(value: schemaAllows(ours) ? ours : theirs)
+        result.keepReplaced(of: ours)
     }
 
-    /// Whether the file could hold a value.
-    private func isFit(_ value: PropertyList, _ rules: ValueRules) -> Bool {
-        (try? rules.check(value, at: [], depth: 1)) != nil
+    private mutating func merge(
+        _ key: UnsafeBufferPointer<UInt8>, _ ours: State, _ ancestors: State
+    ) throws(PropertyListError) {
+        let ancestor = try? ancestors.value(key)
+        let their = try? theirs.value(key)
+        guard ancestor != their else { return result.take(key, from: ours) }
+        let own = try ours.value(key)
+        if UnsetPaths.isKey(key) { return set(try UnsetPaths.merged(ancestor, own, their), key, their) }
+        let merge = try PropertyList.merge(
+            ancestor: ancestor, ours: own, theirs: their, rules: Domain.mergeRules(for: key, schemas), limits: .store)
+        let location: PropertyListPath = [.key(utf8: key)]
+        note(
+            merge.conflicts.filter { $0.kept == .theirs }.map {
+                domain.dropping($0, at: location.appending($0.path))
+            }, key)
+        let merged = try ours.replacing(of: key, own, in: merge.value)
+        let allowed = allowed(merged, key, own, their, ours.unset)
+        set(allowed, key, their)
+        guard allowed != merged, allowed != own else { return }
+        let words: ErrorWords = "Not changed: the schema does not allow the value beside another program's"
+        note([DefaultsError(.conflict, words, at: location, file: domain.file)], key)
     }
+
+    private mutating func note(_ errors: [DefaultsError], _ key: UnsafeBufferPointer<UInt8>) {
+        if !errors.isEmpty { droppedOf[Array(key), default: []] += errors }
+    }
+
+    /// A change that makes the value theirs is none, unless it was another one before.
+    private mutating func set(_ value: PropertyList?, _ key: UnsafeBufferPointer<UInt8>, _ their: PropertyList?) {
+        if value != their || result.isChanged(key) { result.set(value, for: key) }
+    }
+
+    /// The merged value, or ours, or theirs: the first that the file could hold and the schemas allow. What another
+    /// program wrote is tolerated, also beside our change.
+    private func allowed(
+        _ merged: PropertyList?, _ key: UnsafeBufferPointer<UInt8>, _ own: PropertyList?, _ their: PropertyList?,
+        _ unset: PathTree?
+    ) -> PropertyList? {
+        guard let merged, merged != own, merged != their else { return merged }
+        let isAllowed = { (value: PropertyList?) in
+            guard let value else { return true }
+            return schemas.allSatisfy { (try? $0.check(value, of: key, unset: unset)) != nil }
+        }
+        if isFit(merged) {
+            if isAllowed(merged) || !isAllowed(their) { return merged }
+        } else if let own, !isFit(own) {
+            // The flush reports it, and the value stays in memory.
+            return merged
+        }
+        return isAllowed(own) ? own : their
+    }
+
+    private func isFit(_ value: PropertyList) -> Bool { (try? rules.check(value, at: [], depth: 1)) != nil }
 }

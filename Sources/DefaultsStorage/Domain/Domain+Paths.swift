@@ -14,9 +14,8 @@ extension Domain {
     ) throws(DefaultsError) -> Bool? {
         let isStored = { () throws(DefaultsError) -> Bool in
             try self.lock.withLock { () throws(DefaultsError) -> Bool in
-                let target = self.target
-                guard target.find(key) == nil, self.isStored(value, key, path.steps[...]) else { return false }
-                return try self.changedUnsetList(unset, self.location(of: key, path), in: target) == nil
+                guard self.isStored(value, key, path.steps[...]) else { return false }
+                return try self.changedUnsetList(unset, self.location(of: key, path)) == nil
             }
         }
         if try isStored() {
@@ -25,11 +24,7 @@ extension Domain {
             if look == .isLoaded, try isStored() { return true }
         }
         let own = value.isWholeDocument ? value : value.compacted()
-        return try change(key, path, own, unset, seen, handle) {
-            (target) throws(PropertyListError) in
-            try target.set(own, at: path, of: key, over: try below(key))
-            return true
-        }
+        return try change(key, path, own, unset, seen, handle)
     }
 
     /// Removes the value at `path` inside the value of a key; says whether there was one, or a path became unset. Else
@@ -38,22 +33,14 @@ extension Domain {
         at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
         ifStill seen: Seen?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
-        return try change(key, path, nil, unset, seen, handle) {
-            (target) throws(PropertyListError) in
-            try target.remove(at: path, of: key, over: try below(key))
-        }
+        try change(key, path, nil, unset, seen, handle)
     }
 
     /// Whether the calling thread sees a value of the domain's own at a path. Puts no value together.
     func holds(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) -> Bool {
-        lock.withLock {
-            for delta in [target, committing, committed] {
-                if let delta, let index = delta.find(key) { return delta.holds(steps, at: index) }
-            }
-            return base[utf8: key]?.value(atSteps: steps) != nil
-        }
+        lock.withLock { target.holds(key, steps) }
     }
 
     /// Makes a change over the latest file where durability is immediate, merged with what other programs changed since
@@ -78,7 +65,7 @@ extension Domain {
             let ours = try DefaultsError.translating(below: root) { () throws(PropertyListError) in try changed(seen) }
             // A set of what was seen already is meant for the latest file as well.
             if seen == latest || ours == seen { return try change(nil) }
-            let rules = lock.withLock { mergeRules(for: key) }
+            let rules = Self.mergeRules(for: key, lock.withLock { handles.schemas })
             let merged = try DefaultsError.translating(below: root) { () throws(PropertyListError) -> Merge in
                 try PropertyList.merge(ancestor: seen, ours: ours, theirs: latest, rules: rules, limits: .store)
             }
@@ -94,12 +81,10 @@ extension Domain {
         PropertyListPath([.key(utf8: key)] + path.steps)
     }
 
-    /// - Parameters:
-    ///   - value: the one that is set; nil where one is removed.
-    ///   - body: makes the change in a delta; false where it does nothing.
+    /// - Parameter value: the one that is set; nil where one is removed.
     private func change(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ unset: UnsetChange?,
-        _ seen: Seen?, _ handle: HandleState, _ body: (Delta) throws(PropertyListError) -> Bool
+        _ seen: Seen?, _ handle: HandleState
     ) throws(DefaultsError) -> Bool? {
         let location = location(of: key, path)
         var isLate = false
@@ -107,28 +92,19 @@ extension Domain {
             try checkRefusal()
             isLate = try !isStill(seen, key)
             if isLate { return nil }
-            let target = self.target
-            if !damagedKeys.isEmpty, target.find(key) == nil {
-                try translating { () throws(PropertyListError) in try checkReadable(key) }
-            }
+            try translating { () throws(PropertyListError) in try target.checkReadable(key) }
             let prefix = PropertyListPath(Array(location.steps.prefix(1)))
-            let change = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
-                try growth(setting: value, at: path, of: key, in: target)
+            let growth = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
+                try target.growth(setting: value, at: path, of: key)
             }
-            let newUnset = try changedUnsetList(unset, location, in: target)
-            if let value { try checkQuotas(setting: value, at: path, of: key, change, in: target, handle, location) }
-            try count(change, in: target, handle, at: location)
-            do throws(DefaultsError) {
-                let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
-                    try body(target)
-                }
-                setUnsetList(newUnset, in: target)
-                if isMade || newUnset != nil { return noteChange(of: key) }
-            } catch {
-                note(.zero - change, in: target)
-                throw error
+            let newUnset = try changedUnsetList(unset, location)
+            if let value { try checkQuotas(setting: value, at: path, of: key, growth, handle, location) }
+            try checkLimits(growth, handle, at: location)
+            let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
+                try target.set(value, at: path, of: key, growth: growth)
             }
-            return nil
+            setUnsetList(newUnset)
+            return isMade || newUnset != nil ? noteChange() : nil
         }
         guard let mustSchedule else { return isLate ? nil : false }
         if mustSchedule { Flusher.shared.schedule(self) }

@@ -24,11 +24,11 @@ extension Quota {
 
     /// - Throws: an error if the quota's value grows beyond it once `value` is set at `path` of the key.
     fileprivate func check(
-        setting value: PropertyList, at path: PropertyListPath, _ growth: PropertyListSize, in target: Delta,
+        setting value: PropertyList, at path: PropertyListPath, _ growth: PropertyListSize,
         of domain: Domain, _ location: PropertyListPath
     ) throws(DefaultsError) {
         let old = try key.withUnsafeBufferPointer { key throws(DefaultsError) in
-            try domain.lookUp(key, rest.steps[...], in: target)
+            try domain.lookUp(key, rest.steps[...])
         }
         let new: Int
         if path.steps.count <= rest.steps.count {
@@ -57,11 +57,11 @@ extension Domain {
     /// - Throws: an error if one of the parts grows beyond its quota.
     func checkQuotas(
         setting value: PropertyList, at path: PropertyListPath, of key: UnsafeBufferPointer<UInt8>,
-        _ growth: PropertyListSize, in target: Delta, _ handle: HandleState,
+        _ growth: PropertyListSize, _ handle: HandleState,
         _ location: @autoclosure () -> PropertyListPath
     ) throws(DefaultsError) {
-        for quota in handle.quotas where quota.isNear(key, path) && quota.isReached(by: size + growth) {
-            try quota.check(setting: value, at: path, growth, in: target, of: self, location())
+        for quota in handle.quotas where quota.isNear(key, path) && quota.isReached(by: target.size + growth) {
+            try quota.check(setting: value, at: path, growth, of: self, location())
         }
     }
 }

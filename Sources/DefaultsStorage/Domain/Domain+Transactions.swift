@@ -2,22 +2,24 @@ internal import Glibc
 internal import PropertyLists
 
 extension Domain {
-    /// Begins a transaction of the calling thread, or joins the one that it has open.
+    /// Begins a transaction of the calling thread, or one inside the transaction that it has open.
     ///
     /// - Parameter isOneCall: true if its change is merged with those of other programs.
     func beginTransaction(
         until deadline: Deadline, isOneCall: Bool = false
     ) throws(DefaultsError) -> OpenTransaction {
-        let joined: OpenTransaction? = lock.withLock {
+        let outer: OpenTransaction? = lock.withLock {
             guard let open, isInTransaction else { return nil }
-            open.depth += 1
+            open.saved.append((open.state, open.schemas))
             return open
         }
-        if let joined { return joined }
+        if let outer { return outer }
         try begin(until: deadline)
-        let transaction = OpenTransaction(isOneCall: isOneCall)
-        lock.withLock { open = transaction }
-        return transaction
+        return lock.withLock {
+            let transaction = OpenTransaction(mine, isOneCall: isOneCall)
+            open = transaction
+            return transaction
+        }
     }
 
     /// Ends a transaction; its changes are durable when the outermost one is committed.
@@ -26,15 +28,11 @@ extension Domain {
             guard open === transaction else {
                 throw DefaultsError(.rolledBack, "The transaction ended with the process it began in", file: file)
             }
-            transaction.depth -= 1
-            transaction.isCommitting = transaction.depth == 0
-            return transaction.depth == 0
+            if transaction.saved.popLast() != nil { return false }
+            transaction.isCommitting = true
+            return true
         }
         guard isOutermost else { return }
-        guard !transaction.isBroken else {
-            finish()
-            throw DefaultsError(.rolledBack, "A transaction inside this one was rolled back", file: file)
-        }
         do throws(DefaultsError) {
             try checkSchemas(of: transaction)
         } catch {
@@ -42,7 +40,7 @@ extension Domain {
             throw error
         }
         do throws(DefaultsError) {
-            try commit(transaction.delta, isOneCall: transaction.isOneCall)
+            try write(transaction)
         } catch {
             finish(.failed)
             throw error
@@ -50,22 +48,24 @@ extension Domain {
         finish()
     }
 
-    /// Ends a transaction without its changes; the transactions around it cannot be committed any more.
+    /// Ends a transaction without its changes. The one around it goes on, with the values as they were.
     func rollBack(_ transaction: OpenTransaction) {
         let isOutermost = lock.withLock {
             guard open === transaction else { return false }
-            transaction.depth -= 1
-            transaction.isBroken = true
-            return transaction.depth == 0
+            guard let saved = transaction.saved.popLast() else { return true }
+            (transaction.state, transaction.schemas) = saved
+            generation &+= 1
+            inbox.wake()
+            return false
         }
         if isOutermost { finish() }
     }
 
     private func finish(_ ending: Ending = .regular) {
         lock.withLock {
-            // Also after a rollback: a watch may have been told of the transaction's values.
-            if let open { inbox.noteChanges(of: open.delta) }
             open = nil
+            // Also after a rollback: a watch may have been told of the transaction's values.
+            inbox.wake()
         }
         end(ending)
     }
@@ -89,5 +89,37 @@ extension Domain {
         }
         try commit(transaction)
         return result
+    }
+
+    /// Runs `body` in a transaction whose changes are held to the handle's limits together, when all are made: the
+    /// order of keys decides nothing, and a store that is too large may shrink.
+    func transactionAsWhole(
+        _ handle: HandleState, _ body: () throws(DefaultsError) -> Void
+    ) throws(DefaultsError) {
+        try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
+            let before = lock.withLock { () -> PropertyListSize in
+                open?.wholes += 1
+                return target.size
+            }
+            defer { lock.withLock { open?.wholes -= 1 } }
+            try body()
+            try lock.withLock { () throws(DefaultsError) in
+                let change = target.size - before
+                guard handle.limits.admit(change, to: before) else {
+                    throw handle.limits.error(change, to: before, at: [], file: file)
+                }
+            }
+        }
+    }
+
+    /// - Throws: an error where a change would make the store larger than the handle's limits. With the lock held.
+    func checkLimits(
+        _ growth: PropertyListSize, _ handle: HandleState, at path: @autoclosure () -> PropertyListPath
+    ) throws(DefaultsError) {
+        if let open, open.wholes > 0, isInTransaction { return }
+        let size = target.size
+        guard handle.limits.admit(growth, to: size) else {
+            throw handle.limits.error(growth, to: size, at: path(), file: file)
+        }
     }
 }

@@ -150,25 +150,14 @@ final class DomainRegistry: @unchecked Sendable {
 }
 
 extension Domain {
-    /// In a child process: changes that wait for their flush are the parent's to write. The child sees them until it
-    /// looks at the file again.
+    /// In a child process: the changes that the parent had not written stay changes of both. Each writes them: they are
+    /// values, and not steps.
     fileprivate func resumeInChild(wasBusy: Bool) {
         if wasBusy { replaceEngine() }
         engine.resetAfterFork()
-        let inherited = committed ?? Delta()
-        for delta in [committing, delta] {
-            if let delta { try? inherited.absorb(above: delta) }
-        }
-        committed = inherited.isEmpty ? nil : inherited
-        stored += unwritten
-        unwritten = .zero
-        committing = nil
-        delta = Delta()
         // An open transaction ends here: its lock is the parent's.
         open = nil
         isScheduled = false
-        owesWriting = false
-        isInDoubt = false
-        hasForked = engine.isShared
+        health = .good
     }
 }

@@ -143,7 +143,7 @@ final class Flusher: @unchecked Sendable {
     /// Schedules the domain again, and keeps it alive until then.
     func retry(_ domain: Domain) {
         // A store on a full disk is retried. A store that must not be written is not.
-        if domain.lock.withLock({ domain.refusal != nil }) { return }
+        if case .refusing = domain.lock.withLock({ domain.health }) { return }
         domain.lock.withLock { domain.isScheduled = true }
         scheduleRetry(domain)
     }

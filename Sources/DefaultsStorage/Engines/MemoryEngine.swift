@@ -1,14 +1,14 @@
 internal import PropertyLists
 
 /// Keeps nothing: for tests and scratch. Committed values live in the domain alone.
-final class MemoryEngine: StorageEngine {
+final class MemoryEngine: StorageEngine, @unchecked Sendable {
     let format: PropertyListFormat
 
     init(format: PropertyListFormat) {
         self.format = format
     }
 
-    var isShared: Bool { false }
+    var options = EngineOptions()
     var isReadOnly: Bool { false }
     var watchedFolder: StoreFolder? { nil }
     var isCurrent: Bool { true }
@@ -24,7 +24,7 @@ final class MemoryEngine: StorageEngine {
     }
     func lock(until deadline: Deadline) -> Bool { false }
     func unlock() {}
-    func commit(_ delta: Delta, over base: PropertyList) -> CommitOutcome { .committed }
+    func commit(_ state: State) -> PropertyList? { nil }
     func prepareFork() {}
     func resetAfterFork() {}
     func keepCopy(named suffix: String) {}

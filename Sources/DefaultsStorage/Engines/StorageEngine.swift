@@ -7,15 +7,27 @@ enum EngineState {
     /// All values, loaded again.
     case replaced(PropertyList)
     /// The keys that others changed since then; the value is nil for a removed key.
-    case changed([(key: String, value: PropertyList?)])
+    case changed([(key: [UInt8], value: PropertyList?)])
 }
 
-/// The result of an engine's commit.
-enum CommitOutcome {
-    /// The whole dictionary, as it was written.
-    case document(PropertyList)
-    /// The changes alone are stored. The domain lays them over its document.
-    case committed
+/// What the handles on a file ask of its engine, together.
+struct EngineOptions: Sendable {
+    /// The widest limits: what one handle may set, every handle can write.
+    var limits = StoreLimits.standard
+    /// How long a file that cannot be parsed counts as half-written, from its last change. An engine whose file no other
+    /// program writes in place ignores it.
+    var settleTime = Duration.zero
+    /// True if a damaged file is put aside for a good copy. Otherwise it is an error, and stays where it is.
+    var recovers = false
+    /// How far a commit is on disk when it returns. An engine with one way ignores it.
+    var synchronization = DefaultsSynchronization.normal
+
+    mutating func formUnion(_ other: EngineOptions) {
+        limits = limits.union(other.limits)
+        settleTime = max(settleTime, other.settleTime)
+        recovers = recovers || other.recovers
+        if other.synchronization == .full { synchronization = .full }
+    }
 }
 
 /// The storage of a domain. Every call is made with the domain's writer lock held, and `commit` between `lock` and
@@ -27,9 +39,7 @@ protocol StorageEngine: AnyObject, Sendable {
     var rowFormat: PropertyListFormat? { get }
     /// The largest size in bytes of a top-level key that has its own row; nil if all values are one file.
     var longestKey: Int? { get }
-    /// True if other processes may change the stored values.
-    var isShared: Bool { get }
-    /// The folder to watch for changes of others; nil if there is none.
+    /// The folder to watch for changes of others; nil if no other process can reach the stored values.
     var watchedFolder: StoreFolder? { get }
     /// True if the file is the one that was loaded or written last.
     var isCurrent: Bool { get }
@@ -39,13 +49,7 @@ protocol StorageEngine: AnyObject, Sendable {
     var refusal: DefaultsError? { get }
     /// Called with each event.
     var report: (@Sendable (DefaultsEvent) -> Void)? { get set }
-    /// True if a damaged file is put aside for a good copy. Otherwise it is an error, and stays where it is.
-    var recovers: Bool { get set }
-    /// How long a file that cannot be parsed counts as half-written, from its last change. An engine whose file no other
-    /// program writes in place ignores it.
-    var settleTime: Duration { get set }
-    /// The limits of the values that are read and written.
-    var limits: StoreLimits { get set }
+    var options: EngineOptions { get set }
     /// The error of the last look, if the stored values could not be read.
     var unreadable: DefaultsError? { get }
     /// The keys whose values cannot be read, with the reasons. Their values in memory count. Other keys can be read.
@@ -62,17 +66,17 @@ protocol StorageEngine: AnyObject, Sendable {
     func refresh(
         over memory: () throws(DefaultsError) -> PropertyList, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState
-    /// How far a commit is on disk when it returns. An engine with one way ignores it.
-    var synchronization: DefaultsSynchronization { get set }
     /// The error that came after the last commit was visible: a power failure may undo the commit. Only writing the whole
     /// file again clears it, since a later fsync may report success for bytes that were dropped.
     var debt: DefaultsError? { get }
     /// Locks out other processes. Returns true if it had to wait.
     func lock(until deadline: Deadline) throws(DefaultsError) -> Bool
     func unlock()
-    /// Writes `delta` over `base`, durably. On failure the stored values are as before, except after
-    /// ``DefaultsError/Code/outcomeUnknown``, which ``settle(until:)`` resolves.
-    func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome
+    /// Writes the changes of a state over its stored values, durably. On failure the stored values are as before,
+    /// except after ``DefaultsError/Code/outcomeUnknown``, which ``settle(until:)`` resolves.
+    ///
+    /// - Returns: the whole dictionary, as it was written; nil if rows were.
+    func commit(_ state: State) throws(DefaultsError) -> PropertyList?
     /// Before the process forks: releases the resources that a child must not inherit.
     func prepareFork()
     /// In a child process: releases the parent's resources.
@@ -85,18 +89,6 @@ protocol StorageEngine: AnyObject, Sendable {
 }
 
 extension StorageEngine {
-    var recovers: Bool {
-        get { false }
-        set {}
-    }
-    var settleTime: Duration {
-        get { .zero }
-        set {}
-    }
-    var limits: StoreLimits {
-        get { .standard }
-        set {}
-    }
     var damagedKeys: [[UInt8]: PropertyListError] { [:] }
     func settle(until deadline: Deadline) -> Bool? { nil }
     var debt: DefaultsError? { nil }
@@ -105,11 +97,6 @@ extension StorageEngine {
     var rowFormat: PropertyListFormat? { nil }
     var longestKey: Int? { nil }
     var isBackedUp: Bool { true }
-
-    var synchronization: DefaultsSynchronization {
-        get { .full }
-        set {}
-    }
 }
 
 /// The document of an empty store.

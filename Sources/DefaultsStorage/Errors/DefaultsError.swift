@@ -58,7 +58,7 @@ public struct DefaultsError: Error, Sendable, Hashable {
         /// The store changed since the generation that a compare-and-set named; or a program that knows nothing of our
         /// lock, or removed its file, wrote it since the transaction read it. Nothing is set then.
         case conflict
-        /// A transaction inside this one was rolled back, or the process was forked during it.
+        /// The process was forked during the transaction, which goes on in the parent alone.
         case rolledBack
         /// A migration step failed, or the store was written by a newer version.
         case migration

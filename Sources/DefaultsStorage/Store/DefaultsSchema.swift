@@ -167,12 +167,12 @@ extension Domain {
 
     /// Checks the values of the keys that a transaction changed, in the order of the keys' bytes.
     func checkSchemas(of transaction: OpenTransaction) throws(DefaultsError) {
-        let (checks, unset) = lock.withLock { (transaction.schemas, unsetPaths(in: transaction.delta)) }
+        let (checks, state) = lock.withLock { (transaction.schemas, transaction.state) }
         for (check, schema) in checks.sorted(by: { $0.key.key.lexicographicallyPrecedes($1.key.key) }) {
             try String(decoding: check.key, as: UTF8.self).withBytes { bytes throws(DefaultsError) in
                 let key = bytes.bindMemory(to: UInt8.self)
-                let own = try lock.withLock { () throws(DefaultsError) in try lookUp(key, [], in: transaction.delta) }
-                if let own { try schema.check(own, of: key, unset: unset) }
+                let own = try translating { () throws(PropertyListError) in try state.value(key) }
+                if let own { try schema.check(own, of: key, unset: state.unset) }
             }
         }
     }

@@ -379,8 +379,8 @@ extension DefaultsStore {
             for key in try settings() where dictionary[key] == nil || lock(at: [.key(key)]).isWhole {
                 try removeSetting(key)
             }
-            var lower = LayeredValue(omitting: UnsetPaths.reserved)
-            try self.lower.addAll(to: &lower)
+            let states = try states()
+            let lower = try domain.translating { () throws(PropertyListError) in try states.wholes(.lower) }
             let left = (try merged(lower, at: [], isKept: false)?.keys ?? []).filter { key in
                 dictionary[key] == nil && unsetting(key) && !lock(at: [.key(key)]).isWhole
             }
@@ -433,9 +433,7 @@ extension DefaultsStore {
         domain.lock.withLock {
             state.registered = new
             state.registrations &+= 1
-            for key in dictionary.keys {
-                key.withBytes { domain.inbox.noteChange(of: $0.bindMemory(to: UInt8.self)) }
-            }
+            domain.inbox.wake()
         }
     }
 

@@ -50,7 +50,7 @@ extension DefaultsStore {
     /// - Throws: also the error of a value that cannot be read, and then copies nothing.
     public func copy(to other: DefaultsStore) throws(DefaultsError) {
         try sync()
-        if let key = domain.unreadableKeys.first { _ = try stored(forKey: String(decoding: key, as: UTF8.self)) }
+        if let key = domain.state.unreadableKeys.first { _ = try stored(forKey: String(decoding: key, as: UTF8.self)) }
         let own = try dictionary(of: .application)
         let isUnset = { (_: String) in false }
         try other.replaceAll(with: own, unsetting: isUnset) { key, value throws(DefaultsError) in

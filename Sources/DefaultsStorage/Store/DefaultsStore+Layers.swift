@@ -56,7 +56,7 @@ extension DefaultsStore {
     /// The arguments layer of a command line, as UserDefaults reads it: `-key value` pairs, in which a value that is
     /// the text of a property list is parsed, and every other one is a string.
     public static func arguments(from line: [String]) throws(DefaultsError) -> PropertyList {
-        let delta = Delta()
+        var values = State(StoredValues(emptyDictionary))
         var index = line.startIndex
         while index + 1 < line.endIndex {
             let name = line[index]
@@ -65,10 +65,10 @@ extension DefaultsStore {
                 continue
             }
             let value = try argumentValue(line[index + 1])
-            name.dropFirst().description.withBytes { delta.set(value, for: $0.bindMemory(to: UInt8.self)) }
+            name.dropFirst().description.withBytes { values.set(value, for: $0.bindMemory(to: UInt8.self)) }
             index += 2
         }
-        return try DefaultsError.translating { () throws(PropertyListError) in try delta.applied(to: emptyDictionary) }
+        return try DefaultsError.translating { () throws(PropertyListError) in try values.whole() }
     }
 
     private static func argumentValue(_ text: String) throws(DefaultsError) -> PropertyList {

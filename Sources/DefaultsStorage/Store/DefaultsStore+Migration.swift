@@ -129,21 +129,20 @@ extension DefaultsTransaction {
     /// Calls the program's check with each key that a migration changed.
     func checkMigrated() throws(DefaultsError) {
         guard let validation = store.validation else { return }
-        let changed = store.domain.lock.withLock { () -> ChangedKeys? in
-            guard inner.isMigration, inner.depth == 1 else { return nil }
+        let states = store.domain.lock.withLock { () -> (start: State, end: State)? in
+            guard inner.isMigration, inner.saved.isEmpty else { return nil }
             inner.isMigration = false
-            let keys = ChangedKeys(most: .max)
-            keys.insert(inner.delta)
-            return keys
+            return (inner.start, inner.state)
         }
-        for key in changed?.sorted ?? [] where key != DefaultsMigration.versionKey {
-            let path = PropertyListPath([.key(key)])
-            let value = try key.withBytes { bytes throws(DefaultsError) in
-                try store.domain.lock.withLock { () throws(DefaultsError) in
-                    try store.domain.lookUp(bytes.bindMemory(to: UInt8.self), [], in: inner.delta)
-                }
+        guard let states else { return }
+        var changed: [[UInt8]] = []
+        states.end.forEachChange(notIn: states.start) { changed.append($0) }
+        for key in changed.sorted(by: { $0.lexicographicallyPrecedes($1) })
+        where !key.elementsEqual(DefaultsMigration.versionKey.utf8) {
+            try key.withUnsafeBufferPointer { key throws(DefaultsError) in
+                let value = try store.domain.translating { () throws(PropertyListError) in try states.end.value(key) }
+                try store.run(validation, [.key(utf8: key)], value)
             }
-            try store.run(validation, path, value)
         }
     }
 }

@@ -107,12 +107,9 @@ extension DefaultsStore {
             device: UInt(status.st_dev), inode: UInt(status.st_ino), name: Array(folder.fileName.utf8),
             isReadOnly: options.isReadOnly)
         let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
-            let engine = try engine(folder, options)
-            engine.recovers = options.recovers
-            engine.settleTime = options.settleTime
-            return Domain(engine, file: folder.path)
+            Domain(try engine(folder, options), file: folder.path)
         }
-        domain.extend(limits: options.limits, recovers: options.recovers, settleTime: options.settleTime)
+        domain.extend(options.ofEngine)
         try domain.load(until: .after(options.timeout))
         do throws(DefaultsError) {
             try domain.refresh(until: .after(.zero))
@@ -127,11 +124,11 @@ extension DefaultsStore {
         let isDatabase = folder.fileName.hasSuffix(".sqlite") || folder.fileName.hasSuffix(".db")
         if options.engine == .sqlite || (options.engine == .automatic && isDatabase) {
             return try SQLiteEngine(
-                folder, format: options.format ?? .xml, isReadOnly: options.isReadOnly, limits: options.limits)
+                folder, format: options.format ?? .xml, isReadOnly: options.isReadOnly, options.ofEngine)
         }
         let format = options.format ?? PropertyListFormat(ofFile: folder.fileName)
         return try PropertyListFileEngine(
-            folder, format: format, isReadOnly: options.isReadOnly, limits: options.limits)
+            folder, format: format, isReadOnly: options.isReadOnly, options.ofEngine)
     }
 
     private static func baseLayers(_ options: Options) throws(DefaultsError) -> SearchLayers {
@@ -212,5 +209,9 @@ extension DefaultsStore {
 
 extension DefaultsStore.Options {
     /// Reading alone never moves a file.
-    fileprivate var recovers: Bool { onCorruption == .recover && !isReadOnly }
+    fileprivate var ofEngine: EngineOptions {
+        EngineOptions(
+            limits: limits, settleTime: settleTime, recovers: onCorruption == .recover && !isReadOnly,
+            synchronization: isReadOnly ? .normal : synchronization)
+    }
 }

@@ -67,7 +67,7 @@ extension DefaultsStore {
         _ handler: @escaping @Sendable (DefaultsChange) -> Void
     ) throws(DefaultsError) -> DefaultsWatch {
         let list = try watches()
-        return DefaultsWatch(list, list.add(Watch(scope, by: types, handler, seen: try value(of: scope))))
+        return DefaultsWatch(list, list.add(Watch(scope, by: types, from: try states(), handler)))
     }
 
     /// Has ``pump()`` call `handler` with the events of the store, also with those from before the first watch.
@@ -95,18 +95,17 @@ extension DefaultsStore {
             try lookWithoutWaiting(list)
             list.forgetWakeUp()
         }
-        let (events, changed) = try drain(list.identity)
+        var events = domain.lock.withLock { domain.inbox.drain(list.identity) }
+        for layer in layers.domains { events += layer.lock.withLock { layer.inbox.drain(list.identity) } }
         var calls = 0
         for event in events {
             for watch in list.watches { calls += watch.tell(event) }
         }
-        if changed.isEmpty { return calls }
-        // A path that is unset, or no more, may be anywhere.
-        if changed.mayReach([.key(UnsetPaths.key)]) { changed.insertEverything() }
+        let states = try states()
         var failure: DefaultsError?
         for watch in list.watches {
             do throws(DefaultsError) {
-                calls += try tell(watch, changed)
+                calls += try watch.tell(of: states, in: self)
             } catch {
                 failure = failure ?? error
             }
@@ -128,30 +127,6 @@ extension DefaultsStore {
         }
     }
 
-    /// The events and the changes of every layer.
-    private func drain(
-        _ handle: ObjectIdentifier
-    ) throws(DefaultsError) -> (events: [DefaultsEvent], keys: ChangedKeys) {
-        var (events, keys) = domain.lock.withLock { domain.inbox.drain(handle) }
-        for layer in layers.domains {
-            let drained = layer.lock.withLock { layer.inbox.drain(handle) }
-            events += drained.events
-            keys.formUnion(drained.keys)
-        }
-        return (events, keys)
-    }
-
-    /// Tells a watch of the changed keys that it looks at; gives the number of its handler's calls.
-    private func tell(_ watch: Watch, _ changed: ChangedKeys) throws(DefaultsError) -> Int {
-        guard let scope = watch.scope else { return 0 }
-        guard case .everything = scope else {
-            return scope.isReached(by: changed) ? try watch.tell(of: try value(of: scope), unsetPaths()) : 0
-        }
-        if changed.isEverything { return try watch.tell(ofAll: try snapshot(), unsetPaths()) }
-        let keys = changed.sorted.filter { !UnsetPaths.reserved.contains($0) }
-        return try watch.tell(of: keys, unsetPaths()) { key throws(DefaultsError) in try filled(at: [.key(key)]) }
-    }
-
     /// Takes up the changes of others, unless another thread is doing so: then the next pump looks again.
     private func lookWithoutWaiting(_ list: WatchList) throws(DefaultsError) {
         do throws(DefaultsError) {
@@ -160,16 +135,6 @@ extension DefaultsStore {
             list.lookAgain(isSoon: error.code == .timedOut)
             let isTold = ([domain] + layers.domains).contains { $0.hasTold(error) }
             guard error.code == .timedOut || isTold else { throw error }
-        }
-    }
-
-    /// The value as it is stored, with the schema's defaults.
-    private func value(of scope: DefaultsScope) throws(DefaultsError) -> PropertyList? {
-        switch scope {
-        // A copy: the rest of a document must not live for as long as the watch. Not of the greater part of one, which
-        // many watches may share.
-        case .value(let path), .subtree(let path): try filled(at: path)?.detached()
-        case .everything: try snapshot()
         }
     }
 
@@ -211,17 +176,8 @@ extension DefaultsStore {
     }
 }
 
-extension DefaultsScope {
-    fileprivate func isReached(by changed: ChangedKeys) -> Bool {
-        switch self {
-        case .value(let path), .subtree(let path): changed.mayReach(path)
-        case .everything: true
-        }
-    }
-}
-
 extension Domain {
     fileprivate var watchedFile: WatchedFile? {
-        engine.watchedFolder.map { WatchedFile(folder: $0, isDatabase: rowFormat != nil) }
+        engine.watchedFolder.map { WatchedFile(folder: $0, isDatabase: engine.rowFormat != nil) }
     }
 }

@@ -57,16 +57,14 @@ public final class DefaultsStore: @unchecked Sendable {
         schema = options.schema
         types = options.schema?.types
         domain.lock.withLock {
-            domain.handles.add(durability)
-            if schema != nil { domain.schemas.append(lower) }
-            if options.synchronization == .full, !isReadOnly { domain.synchronization = .full }
+            domain.handles.add(durability, lower)
         }
         tellOfSize()
     }
 
     /// Tells an event where the store is beyond the handle's limits already.
     private func tellOfSize() {
-        let size = domain.lock.withLock { domain.size }
+        let size = domain.lock.withLock { domain.target.size }
         guard !isReadOnly, let file, size.bytes > state.limits.bytes || size.nodes > state.limits.nodes else { return }
         domain.tell(.overLimit(file: file, nodes: size.nodes, bytes: size.bytes))
     }
@@ -109,7 +107,7 @@ final class HandleState {
     /// Values that were merged of several layers, and what of.
     var merged: [PropertyListPath: (of: LayeredValue, value: PropertyList)] = [:]
     /// The dictionaries of top-level keys, as they were when the layers had made so many changes together.
-    var wholes = KeyTable<(value: PropertyList, changes: UInt64)>()
+    var wholes = KeyMap<(value: PropertyList, changes: UInt64)>()
     fileprivate var isClosed = false
     var watches: WatchList?
 
@@ -171,46 +169,80 @@ extension DefaultsStore {
         forUTF8Key key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step> = []
     ) throws(DefaultsError) -> PropertyList? {
         if let value = try layered(key, steps) { return value }
-        guard let types, !steps.isEmpty, let top = try layered(key, []) else { return nil }
+        guard types != nil, !steps.isEmpty, let top = try layered(key, []) else { return nil }
+        return missing(key, steps, in: top, unsetPaths())
+    }
+
+    /// The schema's default at `steps`, where no layer has a value there.
+    private func missing(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, in top: PropertyList,
+        _ unset: PathTree?
+    ) -> PropertyList? {
+        guard let types else { return nil }
         let path = PropertyListPath([.key(utf8: key)] + steps)
         // A value that is not optional has its default even at an unset path.
-        if types.hasOptionalDefault(at: path), unsetPaths()?.covers(path.steps[...]) == true { return nil }
+        if types.hasOptionalDefault(at: path), unset?.covers(path.steps[...]) == true { return nil }
         return types.missing(at: path, in: top)
     }
 
-    /// The layers that a value is looked for in.
-    enum LayerRange {
-        case all
-        /// The application's domain and those below.
-        case ownAndLower
-        /// The layers below the application's domain, without the values at unset paths.
-        case lower
-    }
-
     func layered(
-        _ key: String, _ steps: ArraySlice<PropertyListPath.Step>, _ range: LayerRange = .all
+        _ key: String, _ steps: ArraySlice<PropertyListPath.Step>, _ range: LayerStates.Range = .all
     ) throws(DefaultsError) -> PropertyList? {
         try key.withBytes { bytes throws(DefaultsError) in try layered(bytes.bindMemory(to: UInt8.self), steps, range) }
     }
 
     /// The value at a path, merged of the layers, without the schema's defaults inside of it.
     func layered(
-        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, _ range: LayerRange = .all
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>,
+        _ range: LayerStates.Range = .all
     ) throws(DefaultsError) -> PropertyList? {
         if let end = schema?.types?.endOfVariant(key, steps) {
             return try layered(key, steps[..<end], range)?.value(atSteps: steps[end...])
         }
-        guard range == .all else { return try layeredAnew(key, steps, range) }
+        guard range == .all else { return try layered(key, steps, range, in: try states(key, steps)) }
         if case .alone(let value) = try uppermost(key, steps) { return value }
-        guard steps.isEmpty, let changes = self.changes else { return try layeredAnew(key, steps, range) }
+        guard steps.isEmpty, let changes = self.changes else {
+            return try layered(key, steps, range, in: try states(key, steps))
+        }
         let known = domain.lock.withLock { state.wholes[key] }
         if let known, known.changes == changes { return known.value }
-        guard let value = try layeredAnew(key, steps, range) else { return nil }
+        guard let value = try layered(key, steps, range, in: try states(key, steps)) else { return nil }
         domain.lock.withLock {
-            if state.wholes.count >= Self.mostMerged { state.wholes = KeyTable() }
+            if state.wholes.count >= Self.mostMerged { state.wholes = KeyMap() }
             state.wholes.set((value, changes), for: key)
         }
         return value
+    }
+
+    /// The values of all layers, as the calling thread sees them now.
+    func states() throws(DefaultsError) -> LayerStates { try states { () throws(DefaultsError) in } }
+
+    /// As `states()`; the own value at a path is put together for good, so that the next call finds the same one.
+    private func states(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) throws(DefaultsError) -> LayerStates {
+        try states { () throws(DefaultsError) in _ = try domain.lookUp(key, steps) }
+    }
+
+    private func states(_ prepare: () throws(DefaultsError) -> Void) throws(DefaultsError) -> LayerStates {
+        let (own, registered) = try domain.lock.withLock { () throws(DefaultsError) in
+            try state.checkOpen()
+            try prepare()
+            return (domain.target, state.registered)
+        }
+        return LayerStates(
+            managed: layers.managed?.state, arguments: layers.arguments, own: own,
+            domains: layers.lower.map { $0.state }, registered: registered, schemaDefaults: lower.schemaDefaults)
+    }
+
+    /// The value at a path, merged of the layers of some states.
+    private func layered(
+        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, _ range: LayerStates.Range,
+        in states: LayerStates, isKept: Bool = true
+    ) throws(DefaultsError) -> PropertyList? {
+        let value = try domain.translating { () throws(PropertyListError) in try states.values(key, steps, range) }
+        if value.isPlain { return value.first?.value }
+        return try merged(value, at: PropertyListPath([.key(utf8: key)] + steps), isKept: isKept && range == .all)
     }
 
     /// The number of changes of all layers; nil in a transaction of any thread, in which two threads see two values.
@@ -229,22 +261,6 @@ extension DefaultsStore {
         // The only layer that has a dictionary there.
         if case .dictionary(let own?) = found, case .alone = try lower.uppermost(key, steps) { return .alone(own) }
         return found
-    }
-
-    /// The value at a path, merged of the layers of a range.
-    private func layeredAnew(
-        _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, _ range: LayerRange
-    ) throws(DefaultsError) -> PropertyList? {
-        var value = LayeredValue()
-        if range == .all { layers.addUpper(to: &value, key, steps) }
-        if value.isDecided {
-            try checkOpen()
-        } else {
-            try domain.add(to: &value, key, steps, state, isWanted: range != .lower)
-        }
-        if !value.isDecided { try lower.add(to: &value, key, steps) }
-        if value.isPlain { return value.first?.value }
-        return try merged(value, at: PropertyListPath([.key(utf8: key)] + steps), isKept: range == .all)
     }
 
     /// The merge of a value's layers. It is kept until one of them changes.
@@ -270,7 +286,7 @@ extension DefaultsStore {
     private static var mostMerged: Int { 64 }
 
     /// The paths that are unset in the application's domain.
-    func unsetPaths() -> PathTree? { domain.lock.withLock { domain.unsetPaths(in: domain.target) } }
+    func unsetPaths() -> PathTree? { domain.lock.withLock { domain.target.unset } }
 
     /// Whether any path is unset in the application's domain.
     package var hasUnsetPaths: Bool { unsetPaths() != nil }
@@ -292,19 +308,40 @@ extension DefaultsStore {
     /// The whole effective dictionary, as it is now and as it is stored, with the defaults of all layers and of the
     /// schema. It never changes; a value taken from it keeps all of it in memory.
     public func snapshot() throws(DefaultsError) -> PropertyList {
-        guard types != nil else { return try layered() }
-        return try mapped { path, value in try filled(value, at: path) }
+        try snapshot(of: try states())
+    }
+
+    private func snapshot(of states: LayerStates) throws(DefaultsError) -> PropertyList {
+        let whole = try layered(in: states)
+        guard types != nil else { return whole }
+        return try Self.mapped(whole) { path, value in try filled(value, at: path, states.own.unset) }
     }
 
     /// The dictionaries of all layers as one, without the reserved keys.
-    func layered() throws(DefaultsError) -> PropertyList {
-        try checkOpen()
-        var value = LayeredValue(omitting: UnsetPaths.reserved)
-        try layers.addUpper(to: &value)
-        value.add(own: try domain.snapshot())
-        value.unset = unsetPaths()
-        try lower.addAll(to: &value)
+    func layered() throws(DefaultsError) -> PropertyList { try layered(in: try states()) }
+
+    private func layered(in states: LayerStates) throws(DefaultsError) -> PropertyList {
+        let value = try domain.translating { () throws(PropertyListError) in try states.wholes() }
         return try merged(value, at: []) ?? emptyDictionary
+    }
+
+    /// The value at a path in some states, as ``filled(at:)`` gives it.
+    func filled(at path: PropertyListPath, in states: LayerStates) throws(DefaultsError) -> PropertyList? {
+        guard let first = path.steps.first else { return try snapshot(of: states) }
+        guard case .key(let name) = first else { return nil }
+        let steps = path.steps.dropFirst()
+        return try name.withBytes { bytes throws(DefaultsError) in
+            let key = bytes.bindMemory(to: UInt8.self)
+            let end = schema?.types?.endOfVariant(key, steps) ?? steps.endIndex
+            var value = try layered(key, steps[..<end], .all, in: states, isKept: false)
+            value = value?.value(atSteps: steps[end...])
+            if value == nil, types != nil, !steps.isEmpty,
+                let top = try layered(key, [], .all, in: states, isKept: false)
+            {
+                value = missing(key, steps, in: top, states.own.unset)
+            }
+            return try value.map { value throws(DefaultsError) in try filled(value, at: path, states.own.unset) }
+        }
     }
 
     // MARK: - By the schema's types
@@ -330,26 +367,23 @@ extension DefaultsStore {
     public func filled(at path: PropertyListPath) throws(DefaultsError) -> PropertyList? {
         guard !path.isEmpty else { return try snapshot() }
         guard let value = try stored(at: path) else { return nil }
-        return try filled(value, at: path)
+        return try filled(value, at: path, unsetPaths())
     }
 
     /// A stored value with the schema's defaults in it. Unset paths have no default.
-    private func filled(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) -> PropertyList {
+    private func filled(
+        _ value: PropertyList, at path: PropertyListPath, _ unset: PathTree?
+    ) throws(DefaultsError) -> PropertyList {
         guard let types else { return value }
         var filled = try DefaultsSchema.translating(at: path) { try types.filled(value, at: path) }
-        for unset in unsetPaths(below: path) where !unset.isEmpty && value.value(at: unset) == nil {
+        for unset in unset?.node(at: path.steps[...])?.paths() ?? []
+        where !unset.isEmpty && value.value(at: unset) == nil {
             guard types.hasOptionalDefault(at: path.appending(unset)) else { continue }
             filled = try DefaultsError.translating(below: path) { () throws(PropertyListError) in
                 try filled.removing(at: unset) ?? filled
             }
         }
         return filled
-    }
-
-    private func mapped(
-        _ change: (PropertyListPath, PropertyList) throws -> PropertyList?
-    ) throws(DefaultsError) -> PropertyList {
-        try Self.mapped(try layered(), change)
     }
 
     /// A dictionary with each value replaced; without those that become nil.
@@ -391,8 +425,8 @@ extension DefaultsStore {
     /// Throws the error of a change that was dropped since the last sync, once.
     private func throwDropped() throws(DefaultsError) {
         let dropped = domain.lock.withLock {
-            defer { domain.dropped = nil }
-            return domain.dropped
+            defer { domain.inbox.dropped = nil }
+            return domain.inbox.dropped
         }
         if let dropped { throw dropped }
     }
@@ -431,8 +465,7 @@ extension DefaultsStore {
         guard isFirst else { return }
         defer {
             let isLast = domain.lock.withLock {
-                domain.handles.remove(durability)
-                if let index = domain.schemas.firstIndex(where: { $0 === lower }) { domain.schemas.remove(at: index) }
+                domain.handles.remove(durability, lower)
                 return domain.handles.isEmpty
             }
             stopWatching()

@@ -55,13 +55,6 @@ final class LowerLayers: @unchecked Sendable {
         return schemaDefaults[utf8: key]?.uppermost(steps) ?? .alone(nil)
     }
 
-    /// Adds the dictionaries of the layers as wholes.
-    func addAll(to value: inout LayeredValue) throws(DefaultsError) {
-        for domain in layers.lower { value.add(try domain.snapshot(), [], isLower: true) }
-        value.add(registered, [], isLower: true)
-        value.add(schemaDefaults, [], isLower: true)
-    }
-
     /// Checks a value of the store by the schema, with what it shows of the lower layers.
     func check(
         _ own: PropertyList, of key: UnsafeBufferPointer<UInt8>, unset: PathTree?

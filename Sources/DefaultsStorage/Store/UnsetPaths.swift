@@ -25,12 +25,11 @@ enum UnsetPaths {
     /// Merges two changes of the list, where none is as good as one without paths.
     static func merged(
         _ ancestor: PropertyList?, _ ours: PropertyList?, _ theirs: PropertyList?
-    ) throws(PropertyListError) -> Delta.Change? {
+    ) throws(PropertyListError) -> PropertyList? {
         let none = try PropertyList(any: [String]())
         let merged = try PropertyList.merge(
             ancestor: ancestor ?? none, ours: ours ?? none, theirs: theirs ?? none, limits: .store)
-        let value = merged.value?.count == 0 ? nil : merged.value
-        return value == theirs ? nil : Delta.Change(value: value)
+        return merged.value?.count == 0 ? nil : merged.value
     }
 
     static func tree(of list: PropertyList?) -> PathTree? { PathTree.of(paths(in: list).map { $0.steps[...] }) }
@@ -91,52 +90,35 @@ extension PropertyListPath.Step {
 
 /// All with the lock held.
 extension Domain {
-    /// The paths that are unset, as the calling thread sees them.
-    func unsetPaths(in target: Delta) -> PathTree? {
-        guard let list = unsetList(in: target) else { return nil }
-        if let known = unset, known.list.document === list.document, known.list.index == list.index {
-            return known.tree
-        }
-        let tree = UnsetPaths.tree(of: list)
-        unset = (list, tree)
-        return tree
-    }
-
-    /// The list as it is stored. One that cannot be read lists nothing.
-    private func unsetList(in target: Delta) -> PropertyList? {
-        guard mayHaveUnset else { return nil }
-        let list = UnsetPaths.key.withBytes { key in
-            (try? lookUp(key.bindMemory(to: UInt8.self), [], in: target)).flatMap { $0 }
-        }
-        // A transaction of another thread may have one.
-        if list == nil, open == nil { mayHaveUnset = false }
-        return list
+    /// The list of unset paths that a change makes of the present one.
+    struct NewUnsetList {
+        /// nil for none.
+        let list: PropertyList?
     }
 
     /// The list that a change makes of the present one; nil where it changes nothing.
     ///
     /// - Parameter change: nil for one that sets the value at `path`.
     func changedUnsetList(
-        _ change: UnsetChange?, _ path: @autoclosure () -> PropertyListPath, in target: Delta
-    ) throws(DefaultsError) -> Delta.Change? {
-        let list = unsetList(in: target)
-        if list == nil, change?.unset.isEmpty ?? true { return nil }
+        _ change: UnsetChange?, _ path: @autoclosure () -> PropertyListPath
+    ) throws(DefaultsError) -> NewUnsetList? {
+        let tree = target.unset
+        if tree == nil, change?.unset.isEmpty ?? true { return nil }
         let change = change ?? UnsetChange(set: [path()])
-        guard change.mayAlter(unsetPaths(in: target)) else { return nil }
-        let new = try translating { () throws(PropertyListError) in try change.applied(to: list) }
-        return new.isChanged ? Delta.Change(value: new.list) : nil
+        guard change.mayAlter(tree) else { return nil }
+        let new = try translating { () throws(PropertyListError) in
+            let list = UnsetPaths.key.withBytes { key in
+                (try? target.value(key.bindMemory(to: UInt8.self))).flatMap { $0 }
+            }
+            return try change.applied(to: list)
+        }
+        return new.isChanged ? NewUnsetList(list: new.list) : nil
     }
 
-    /// Makes a change of the list, that ``changedUnsetList(_:_:in:)`` gave.
-    func setUnsetList(_ change: Delta.Change?, in target: Delta) {
-        guard let change else { return }
-        mayHaveUnset = true
-        UnsetPaths.key.withBytes { bytes in
-            let key = bytes.bindMemory(to: UInt8.self)
-            note(size(of: change.value, key) - size(of: key, in: target), in: target)
-            if let value = change.value { target.set(value, for: key) } else { target.remove(key) }
-            inbox.noteChange(of: key)
-        }
+    /// Sets the list that ``changedUnsetList(_:_:)`` gave.
+    func setUnsetList(_ new: NewUnsetList?) {
+        guard let new else { return }
+        UnsetPaths.key.withBytes { target.set(new.list, for: $0.bindMemory(to: UInt8.self)) }
     }
 }
 
@@ -144,9 +126,8 @@ extension Domain {
     /// The paths that are unset once a change is made; nil for no path.
     func unsetPaths(after change: UnsetChange?, at path: PropertyListPath) throws(DefaultsError) -> PathTree? {
         try lock.withLock { () throws(DefaultsError) in
-            let target = self.target
-            guard let new = try changedUnsetList(change, path, in: target) else { return unsetPaths(in: target) }
-            return UnsetPaths.tree(of: new.value)
+            guard let new = try changedUnsetList(change, path) else { return target.unset }
+            return UnsetPaths.tree(of: new.list)
         }
     }
 
@@ -154,10 +135,9 @@ extension Domain {
     func changeUnset(_ change: UnsetChange) throws(DefaultsError) -> Bool {
         let mustSchedule = try lock.withLock { () throws(DefaultsError) -> Bool? in
             try checkRefusal()
-            let target = self.target
-            guard let new = try changedUnsetList(change, [], in: target) else { return nil }
-            setUnsetList(new, in: target)
-            return UnsetPaths.key.withBytes { noteChange(of: $0.bindMemory(to: UInt8.self)) }
+            guard let new = try changedUnsetList(change, []) else { return nil }
+            setUnsetList(new)
+            return noteChange()
         }
         if mustSchedule == true { Flusher.shared.schedule(self) }
         return mustSchedule != nil

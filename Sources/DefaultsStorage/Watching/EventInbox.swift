@@ -1,7 +1,7 @@
 internal import CKVSystem
 internal import Glibc
 
-/// The news that a domain keeps for its handles until they pump: events, and the keys that have changed.
+/// The news that a domain keeps for its handles until they pump: events, and that something has changed.
 ///
 /// Guarded by the domain's lock. Keeps the last 256 events for handles that subscribed.
 struct EventInbox {
@@ -11,7 +11,6 @@ struct EventInbox {
         /// Whether the handle searches the domain as a layer: of its events the handle gets
         /// ``DefaultsEvent/unreadable(_:)`` alone.
         var isLayer = false
-        var keys = ChangedKeys()
         /// Its descriptor is written to when there is something to pump.
         let list: WatchList
         var isAwake = false
@@ -20,12 +19,8 @@ struct EventInbox {
     private var subscribers: [Subscriber] = []
     /// Events from before the first subscriber, such as a recovery at open.
     private var early: [DefaultsEvent] = []
-
-    /// Whether a handle watches for changes.
-    var isWatched: Bool { !subscribers.isEmpty }
-
-    /// The lists of the handles.
-    var lists: [WatchList] { subscribers.map(\.list) }
+    /// The first change since the last sync that another program's change took the place of.
+    var dropped: DefaultsError?
 
     /// Keeps events and changes for a handle.
     mutating func subscribe(_ handle: ObjectIdentifier, _ list: WatchList) {
@@ -35,7 +30,7 @@ struct EventInbox {
         early = []
     }
 
-    /// Keeps changes for a handle that searches the domain as one of its layers.
+    /// Tells changes to a handle that searches the domain as one of its layers.
     mutating func subscribeToChanges(_ handle: ObjectIdentifier, _ list: WatchList) {
         guard !subscribers.contains(where: { $0.handle == handle }) else { return }
         subscribers.append(Subscriber(handle: handle, events: [], isLayer: true, list: list))
@@ -59,29 +54,8 @@ struct EventInbox {
         events.append(event)
     }
 
-    /// Notes that a key may have changed, and wakes the subscribers.
-    mutating func noteChange(of key: UnsafeBufferPointer<UInt8>) {
-        if subscribers.isEmpty { return }
-        noteEach { $0.insert(key) }
-    }
-
-    /// Notes that each key of `delta` may have changed.
-    mutating func noteChanges(of delta: Delta) {
-        if delta.isEmpty { return }
-        noteEach { $0.insert(delta) }
-    }
-
-    mutating func noteChanges(of keys: ChangedKeys) {
-        if keys.isEmpty { return }
-        noteEach { $0.formUnion(keys) }
-    }
-
-    private mutating func noteEach(_ change: (ChangedKeys) -> Void) {
-        for index in subscribers.indices {
-            change(subscribers[index].keys)
-            wake(index)
-        }
-    }
+    /// Wakes the subscribers, since a value may have changed.
+    mutating func wake() { for index in subscribers.indices { wake(index) } }
 
     private mutating func wake(_ index: Int) {
         guard !subscribers[index].isAwake else { return }
@@ -90,15 +64,12 @@ struct EventInbox {
         _ = write(subscribers[index].list.eventDescriptor, &one, 8)
     }
 
-    /// The events and the changed keys since the last time; the next one wakes the handle again.
-    mutating func drain(_ handle: ObjectIdentifier) -> (events: [DefaultsEvent], keys: ChangedKeys) {
-        guard let index = subscribers.firstIndex(where: { $0.handle == handle }) else { return ([], ChangedKeys()) }
+    /// The events since the last time; the next one wakes the handle again.
+    mutating func drain(_ handle: ObjectIdentifier) -> [DefaultsEvent] {
+        guard let index = subscribers.firstIndex(where: { $0.handle == handle }) else { return [] }
         subscribers[index].isAwake = false
-        defer {
-            subscribers[index].events = []
-            subscribers[index].keys = ChangedKeys()
-        }
-        return (subscribers[index].events, subscribers[index].keys)
+        defer { subscribers[index].events = [] }
+        return subscribers[index].events
     }
 }
 

@@ -1,8 +1,8 @@
 internal import PropertyLists
 
-/// One watch: its scope, its handler, and the values that it has told of, as they are stored.
+/// One watch: its scope, its handler, and the states that it has told of.
 ///
-/// `@unchecked Sendable`: the seen values are guarded by the lock of the watch lists.
+/// `@unchecked Sendable`: the states are guarded by the lock of the watch lists.
 final class Watch: @unchecked Sendable {
     /// nil for a watch for events.
     let scope: DefaultsScope?
@@ -10,20 +10,17 @@ final class Watch: @unchecked Sendable {
     private let types: (any DefaultsSchemaTypes)?
     private let handler: @Sendable (DefaultsChange) -> Void
     private let eventHandler: (@Sendable (DefaultsEvent) -> Void)?
-    /// The value of a path; of no meaning for a watch of everything.
-    private var seen: PropertyList?
-    private var seenDictionary: SeenDictionary
+    private var told: LayerStates?
 
     init(
-        _ scope: DefaultsScope, by types: (any DefaultsSchemaTypes)?,
-        _ handler: @escaping @Sendable (DefaultsChange) -> Void, seen: PropertyList?
+        _ scope: DefaultsScope, by types: (any DefaultsSchemaTypes)?, from states: LayerStates,
+        _ handler: @escaping @Sendable (DefaultsChange) -> Void
     ) {
         self.scope = scope
         self.types = types
         self.handler = handler
         eventHandler = nil
-        self.seen = seen
-        seenDictionary = SeenDictionary(scope == .everything ? seen ?? emptyDictionary : emptyDictionary)
+        told = states
     }
 
     init(eventHandler: @escaping @Sendable (DefaultsEvent) -> Void) {
@@ -31,7 +28,6 @@ final class Watch: @unchecked Sendable {
         types = nil
         handler = { _ in }
         self.eventHandler = eventHandler
-        seenDictionary = SeenDictionary(emptyDictionary)
     }
 
     func tell(_ event: DefaultsEvent) -> Int {
@@ -40,70 +36,49 @@ final class Watch: @unchecked Sendable {
         return 1
     }
 
-    /// Tells the differences between the value that was seen and `new`.
-    func tell(of new: PropertyList?, _ unset: PathTree?) throws(DefaultsError) -> Int {
+    /// Tells how `new` differs from the states that it has told of; gives the number of the handler's calls.
+    ///
+    /// - Throws: the first error of a value that is not of its type or cannot be read, when the others have been told.
+    func tell(of new: LayerStates, in store: DefaultsStore) throws(DefaultsError) -> Int {
         let old = WatchList.lock.withLock {
-            defer { seen = new }
-            return seen
+            defer { told = new }
+            return told
         }
-        guard old != new else { return 0 }
-        var changes: [DefaultsChange] = []
+        guard let scope, let old, !new.isSame(as: old) else { return 0 }
         switch scope {
-        case .value(let path): changes = [DefaultsChange(path: path, old: old, new: new)]
-        case .subtree(let path): changes = DefaultsChange.between(old, new, below: path)
-        case .everything, nil: break
-        }
-        return try tell(changes, unset)
-    }
-
-    /// Tells of the keys whose values are not those that were seen.
-    func tell(
-        of keys: [String], _ unset: PathTree?, _ value: (String) throws(DefaultsError) -> PropertyList?
-    ) throws(DefaultsError) -> Int {
-        var changes: [DefaultsChange] = []
-        for key in keys {
-            let new = try value(key)
-            let change = try key.withBytes { bytes throws(DefaultsError) in
-                try replace(bytes.bindMemory(to: UInt8.self), new)
+        case .value(let path), .subtree(let path):
+            if case .key(let key)? = path.steps.first,
+                key.withBytes({ !new.mayDiffer(from: old, $0.bindMemory(to: UInt8.self)) })
+            {
+                return 0
             }
-            if let change { changes.append(DefaultsChange(path: [.key(key)], old: change.old, new: change.new)) }
-        }
-        return try tell(changes, unset)
-    }
-
-    /// Tells of the keys by which `new` differs from the dictionary that was seen.
-    func tell(ofAll new: PropertyList, _ unset: PathTree?) throws(DefaultsError) -> Int {
-        let old = try WatchList.lock.withLock { () throws(DefaultsError) in
-            let old = try DefaultsError.translating { () throws(PropertyListError) in try seenDictionary.whole() }
-            seenDictionary = SeenDictionary(new)
-            return old
-        }
-        let keys = ChangedKeys(most: .max)
-        keys.insertDifferences(old, new)
-        return try tell(keys.sorted.map { DefaultsChange(path: [.key($0)], old: old[$0], new: new[$0]) }, unset)
-    }
-
-    /// Notes the value of a key; gives the old and the new one where they differ.
-    private func replace(
-        _ key: UnsafeBufferPointer<UInt8>, _ new: PropertyList?
-    ) throws(DefaultsError) -> (old: PropertyList?, new: PropertyList?)? {
-        try WatchList.lock.withLock { () throws(DefaultsError) in
-            let old = seenDictionary[key]
-            guard old != new else { return nil }
-            try DefaultsError.translating { () throws(PropertyListError) in try seenDictionary.set(new, for: key) }
-            return (old, new)
+            let change = DefaultsChange(
+                path: path, old: (try? store.filled(at: path, in: old)).flatMap { $0 },
+                new: try store.filled(at: path, in: new))
+            if case .value = scope { return change.old == change.new ? 0 : try tell(change, old, new) }
+            var calls = 0
+            for change in DefaultsChange.between(change.old, change.new, below: path) {
+                calls += try tell(change, old, new)
+            }
+            return calls
+        case .everything:
+            return try tellKeys(of: new, old, in: store)
         }
     }
 
-    /// - Throws: the first error of a value that is not of its type, when the others have been told.
-    private func tell(_ changes: [DefaultsChange], _ unset: PathTree?) throws(DefaultsError) -> Int {
+    private func tellKeys(
+        of new: LayerStates, _ old: LayerStates, in store: DefaultsStore
+    ) throws(DefaultsError) -> Int {
+        let keys = try DefaultsError.translating { () throws(PropertyListError) in try new.keysThatDiffer(from: old) }
         var calls = 0
         var failure: DefaultsError?
-        for change in changes {
+        for key in keys {
+            let path = key.withUnsafeBufferPointer { PropertyListPath([.key(utf8: $0)]) }
             do throws(DefaultsError) {
-                guard let shown = try shown(change, unset) else { continue }
-                handler(shown)
-                calls += 1
+                let change = DefaultsChange(
+                    path: path, old: (try? store.filled(at: path, in: old)).flatMap { $0 },
+                    new: try store.filled(at: path, in: new))
+                if change.old != change.new { calls += try tell(change, old, new) }
             } catch {
                 failure = failure ?? error
             }
@@ -112,16 +87,23 @@ final class Watch: @unchecked Sendable {
         return calls
     }
 
-    /// The change as the types show it; nil where they see none. An old value that is not of its type counts as none:
+    /// Tells a change as the types show it, unless they see none. An old value that is not of its type counts as none:
     /// it was not told.
-    private func shown(_ change: DefaultsChange, _ unset: PathTree?) throws(DefaultsError) -> DefaultsChange? {
-        guard let types else { return change }
+    private func tell(
+        _ change: DefaultsChange, _ old: LayerStates, _ new: LayerStates
+    ) throws(DefaultsError) -> Int {
         var shown = change
-        shown.new = try change.new.flatMap { value throws(DefaultsError) in
-            try DefaultsSchema.translating(at: change.path) { try types.shown(value, at: change.path, unset) }
+        if let types {
+            shown.new = try change.new.flatMap { value throws(DefaultsError) in
+                try DefaultsSchema.translating(at: change.path) {
+                    try types.shown(value, at: change.path, new.own.unset)
+                }
+            }
+            shown.old = change.old.flatMap { try? types.shown($0, at: change.path, old.own.unset) }
+            if shown.old == shown.new { return 0 }
         }
-        shown.old = change.old.flatMap { try? types.shown($0, at: change.path, unset) }
-        return shown.old == shown.new ? nil : shown
+        handler(shown)
+        return 1
     }
 }
 

@@ -104,8 +104,6 @@ function hidden.changing(store, is_whole)
   provoke("no archive's type", "text", false, store.migrate_archive, store,
     "title")
   provoke("raised", "text", false, store.update, store, "title", error)
-  provoke("rolled back", "rolled_back", true, store.transaction, store,
-    function() pcall(store.transaction, store, error) end)
   provoke("over", "closed", false, function()
     store:transaction(function(tx) hidden.tx = tx end)
     hidden.tx:get "a"

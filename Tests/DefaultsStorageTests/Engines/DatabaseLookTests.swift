@@ -17,13 +17,14 @@ import Testing
     /// A program's engine, and the values that it knows of.
     private final class Program {
         let engine: SQLiteEngine
-        var values = PropertyList.emptyDictionary
+        private var state = State(StoredValues(.emptyDictionary))
+        var values: PropertyList { (try? state.whole()) ?? .emptyDictionary }
         let events = Box<[DefaultsEvent]>([])
 
         init(_ path: String, isReadOnly: Bool = false) throws {
             engine = try SQLiteEngine(
                 StoreFolder.open(path), format: .binary, isReadOnly: isReadOnly,
-                limits: StoreLimits(bytes: 1 << 28, nodes: 1 << 24))
+                EngineOptions(limits: StoreLimits(bytes: 1 << 28, nodes: 1 << 24)))
             engine.report = { [events] event in events.change { $0.append(event) } }
         }
 
@@ -35,10 +36,10 @@ import Testing
             switch try engine.refresh(over: { () throws(DefaultsError) in known }, until: deadline) {
             case .unchanged: return .unchanged
             case .replaced(let list):
-                values = list
+                state = State(StoredValues(list))
                 return .replaced
             case .changed(let changes):
-                values = try delta(changes).applied(to: values)
+                try change(changes)
                 return .changed
             }
         }
@@ -47,18 +48,14 @@ import Testing
             _ = try engine.lock(until: deadline)
             defer { engine.unlock() }
             try look()
-            _ = try engine.commit(delta(changes), over: values)
-            values = try delta(changes).applied(to: values)
+            for (key, value) in changes { key.withBytes { state.set(value, for: $0.bindMemory(to: UInt8.self)) } }
+            _ = try engine.commit(state)
+            state = State(try state.written())
         }
 
-        private func delta(_ changes: [(key: String, value: PropertyList?)]) -> Delta {
-            let delta = Delta()
-            for (key, value) in changes {
-                Array(key.utf8).withUnsafeBufferPointer { bytes in
-                    if let value { delta.set(value, for: bytes) } else { delta.remove(bytes) }
-                }
-            }
-            return delta
+        private func change(_ rows: [(key: [UInt8], value: PropertyList?)]) throws {
+            for (key, value) in rows { key.withUnsafeBufferPointer { state.set(value, for: $0) } }
+            state = State(try state.written())
         }
     }
 

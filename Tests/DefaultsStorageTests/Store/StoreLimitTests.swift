@@ -387,15 +387,16 @@ import Testing
         let most = 20_000
         let limits = StoreLimits(bytes: most - StoreLimits(bytes: 0, nodes: 0).readableFile, nodes: 1000)
         let folder = try StoreFolder.open(self.folder.file(kind.name))
-        let engine = try PropertyListFileEngine(folder, format: kind.format, isReadOnly: false, limits: limits)
+        let engine = try PropertyListFileEngine(
+            folder, format: kind.format, isReadOnly: false, EngineOptions(limits: limits))
         _ = try engine.lock(until: .after(.seconds(5)))
         defer { engine.unlock() }
-        let delta = Delta()
+        var state = State(StoredValues(emptyDictionary))
         let half = String(repeating: "x", count: most / 2)
-        "a".withBytes { try? delta.set(list(half), for: $0.bindMemory(to: UInt8.self)) }
-        _ = try engine.commit(delta, over: emptyDictionary)
-        "b".withBytes { try? delta.set(list("other" + half), for: $0.bindMemory(to: UInt8.self)) }
-        let error = #expect(throws: DefaultsError.self) { try engine.commit(delta, over: emptyDictionary) }
+        "a".withBytes { try? state.set(list(half), for: $0.bindMemory(to: UInt8.self)) }
+        _ = try engine.commit(state)
+        "b".withBytes { try? state.set(list("other" + half), for: $0.bindMemory(to: UInt8.self)) }
+        let error = #expect(throws: DefaultsError.self) { try engine.commit(state) }
         #expect(error?.code == .limitExceeded)
         #expect(error?.message.hasPrefix("Expected a file of at most \(most) bytes, found ") == true)
         #expect(engine.isCurrent)

@@ -57,7 +57,7 @@ extension PropertyListFileEngine {
     }
 
     /// Reads the file. One that is damaged but fresh may be half-written by a program that writes into it, as
-    /// Foundation's UserDefaults does: it is given ``settleTime`` from its last change.
+    /// Foundation's UserDefaults does: it is given ``EngineOptions/settleTime`` from its last change.
     private func settledReading(_ name: String, until deadline: Deadline) throws(DefaultsError) -> Reading {
         while true {
             let reading = try read(name)
@@ -71,11 +71,11 @@ extension PropertyListFileEngine {
         }
     }
 
-    /// Whether the damaged file was written less than ``settleTime`` ago. One whose time lies ahead, by a server's
+    /// Whether the damaged file was written less than ``EngineOptions/settleTime`` ago. One whose time lies ahead, by a server's
     /// clock or since the clock was set back, counts from when it was seen first.
     private func mayBeHalfWritten(_ stamp: FileStamp) -> Bool {
-        if stamp.age >= 0 { return .nanoseconds(stamp.age) < settleTime }
-        if ahead?.stamp != stamp { ahead = (stamp, .after(settleTime)) }
+        if stamp.age >= 0 { return .nanoseconds(stamp.age) < options.settleTime }
+        if ahead?.stamp != stamp { ahead = (stamp, .after(options.settleTime)) }
         return ahead.map { !$0.settles.hasPassed } ?? false
     }
 

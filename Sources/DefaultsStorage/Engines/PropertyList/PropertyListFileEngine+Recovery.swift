@@ -29,7 +29,7 @@ extension PropertyListFileEngine {
             adopt(damaged)
             return .unchanged
         }
-        if recovers, !isReadOnly, error.code == .corrupt,
+        if options.recovers, !isReadOnly, error.code == .corrupt,
             let state = try recover(from: error, damaged, base, until: deadline)
         {
             return state

@@ -15,11 +15,11 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     private let newFormat: PropertyListFormat
     var refusal: DefaultsError?
     let isReadOnly: Bool
-    var limits: StoreLimits {
+    var options: EngineOptions {
         // A file that was too large may be read now.
-        didSet { if limits != oldValue { found = nil } }
+        didSet { if options.limits != oldValue.limits { found = nil } }
     }
-    var isShared: Bool { true }
+    var limits: StoreLimits { options.limits }
     var watchedFolder: StoreFolder? { folder }
     var isCurrent: Bool { stamp(of: folder.fileName) == stamp }
 
@@ -38,8 +38,6 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     /// The exchange that is known to have ended.
     var settled: ExchangeNote?
     private var hasSwept = false
-    var recovers = false
-    var settleTime = Duration.seconds(1)
     /// The file that could not be read at the last look; nil when it could.
     var found: UnreadableFile?
     var unreadable: DefaultsError? { found?.error }
@@ -52,13 +50,13 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     var isUnrecoverable = false
 
     init(
-        _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, limits: StoreLimits
+        _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, _ options: EngineOptions
     ) throws(DefaultsError) {
         self.folder = folder
         self.format = format
         newFormat = format
         self.isReadOnly = isReadOnly
-        self.limits = limits
+        self.options = options
         refusal = try folder.refusal(isReadOnly: isReadOnly)
     }
 
@@ -100,22 +98,22 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
         fileLock?.abandon()
         fileLock = nil
         debt = nil
+        // The parent may have written since.
+        hasLoaded = false
     }
 
     func remadeAfterFork() -> (any StorageEngine)? {
-        // Of the limits and options the domain tells it before each look.
-        try? PropertyListFileEngine(
-            folder, format: newFormat, isReadOnly: isReadOnly, limits: .standard)
+        // The domain tells it the options before each look.
+        try? PropertyListFileEngine(folder, format: newFormat, isReadOnly: isReadOnly, EngineOptions())
     }
 
-    func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
+    func commit(_ state: State) throws(DefaultsError) -> PropertyList? {
         if let refusal { throw refusal }
-        let file = folder.path
-        let document = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
-            try delta.applied(to: base)
+        let document = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+            try state.whole()
         }
         try write(document)
-        return .document(document)
+        return document
     }
 
     /// - Parameter name: the file whose comments and order of keys are kept; nil for the one that is replaced.

@@ -2,30 +2,30 @@ internal import Glibc
 internal import PropertyLists
 
 extension SQLiteEngine {
-    func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
+    func commit(_ state: State) throws(DefaultsError) -> PropertyList? {
         // Looked at since the lock was taken: no other process has made a newer one.
         guard let connection, isInTransaction, let newest = seen else {
             throw DefaultsError(.misuse, "A commit without its lock", file: folder.path)
         }
         let mark = CommitMark(revision: newest.mark.revision + 1, token: .random(in: .min ... .max))
         // In the order of the keys: in another one each row goes to another page.
-        let order = delta.entries.sortedIndices()
+        let file = folder.path
+        let rows = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
+            try state.changedRows()
+        }
         // One for all rows.
         var bytes = GrowableBuffer<UInt8>()
         let (upsert, delete) = (try prepared(.upsert, connection), try prepared(.delete, connection))
-        for index in order {
-            let statement = delta.isRemoval(at: index) ? delete : upsert
-            try write(delta, index, mark.revision, &bytes, by: statement, connection)
+        for row in rows {
+            try write(row, mark.revision, &bytes, by: row.value == nil ? delete : upsert, connection)
         }
-        let new = try note(order, of: delta, as: mark, after: newest, most: max(4096, base.count / 4), connection)
+        let new = try note(rows, as: mark, after: newest, most: 4096, connection)
         try finish(mark, connection)
-        for index in order where !damagedKeys.isEmpty {
-            delta.entries.withKey(at: index) { damagedKeys[Array($0)] = nil }
-        }
+        for row in rows where !damagedKeys.isEmpty { damagedKeys[row.key] = nil }
         seen = new
         wakeOthers()
-        if delta.entries.count > 64 { try? connection.execute("PRAGMA incremental_vacuum") }
-        return .committed
+        if rows.count > 64 { try? connection.execute("PRAGMA incremental_vacuum") }
+        return nil
     }
 
     /// Wakes the processes that watch the folder. The write of the journal woke them too early: until that was on disk
@@ -36,19 +36,19 @@ extension SQLiteEngine {
     }
 
     private func write(
-        _ delta: Delta, _ index: Int, _ revision: Int64, _ bytes: inout GrowableBuffer<UInt8>,
+        _ row: (key: [UInt8], value: PropertyList?), _ revision: Int64, _ bytes: inout GrowableBuffer<UInt8>,
         by statement: OpaquePointer, _ connection: SQLiteConnection
     ) throws(DefaultsError) {
         bytes.count = 0
         do throws(PropertyListError) {
-            try delta.value(at: index)?.write(as: .binary, to: &bytes)
+            try row.value?.write(as: .binary, to: &bytes)
         } catch {
             throw DefaultsError(error, file: folder.path)
         }
         let value = UnsafeRawBufferPointer(bytes.contents)
-        try delta.entries.withKey(at: index) { key throws(DefaultsError) in
+        try row.key.withUnsafeBufferPointer { key throws(DefaultsError) in
             try connection.bind(statement, 1, text: key)
-            if !delta.isRemoval(at: index) {
+            if row.value != nil {
                 try connection.bind(statement, 2, blob: value)
                 try connection.bind(statement, 3, integer: revision)
             }
@@ -59,20 +59,20 @@ extension SQLiteEngine {
     /// Notes the commit, and the keys that it changes for the processes that look again; of more than `most`, and of
     /// more than one or two times as many before, nothing is known: a process that asks for them loads everything.
     private func note(
-        _ order: [Int], of delta: Delta, as mark: CommitMark, after newest: NewestCommit, most: Int,
+        _ rows: [(key: [UInt8], value: PropertyList?)], as mark: CommitMark, after newest: NewestCommit, most: Int,
         _ connection: SQLiteConnection
     ) throws(DefaultsError) -> NewestCommit {
         var new = newest
         new.mark = mark
-        if order.count > most {
+        if rows.count > most {
             try connection.execute("DELETE FROM changes")
             new.oldest = mark.revision
             new.middle = mark.revision
             new.logged = 0
         } else {
             let statement = try prepared(.log, connection)
-            for index in order { try log(delta, index, mark.revision, by: statement, connection) }
-            new.logged += Int64(order.count)
+            for row in rows { try log(row.key, mark.revision, by: statement, connection) }
+            new.logged += Int64(rows.count)
             if new.logged > Int64(most) {
                 try connection.execute("DELETE FROM changes WHERE revision <= \(new.middle)")
                 new.oldest = new.middle
@@ -85,9 +85,9 @@ extension SQLiteEngine {
     }
 
     private func log(
-        _ delta: Delta, _ index: Int, _ revision: Int64, by statement: OpaquePointer, _ connection: SQLiteConnection
+        _ key: [UInt8], _ revision: Int64, by statement: OpaquePointer, _ connection: SQLiteConnection
     ) throws(DefaultsError) {
-        try delta.entries.withKey(at: index) { key throws(DefaultsError) in
+        try key.withUnsafeBufferPointer { key throws(DefaultsError) in
             try connection.bind(statement, 1, integer: revision)
             try connection.bind(statement, 2, text: key)
             try connection.run(statement)

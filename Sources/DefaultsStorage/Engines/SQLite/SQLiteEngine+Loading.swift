@@ -128,21 +128,21 @@ extension SQLiteEngine {
 
     private func changes(
         since seen: CommitMark, _ connection: SQLiteConnection
-    ) throws(DefaultsError) -> [(key: String, value: PropertyList?)] {
+    ) throws(DefaultsError) -> [(key: [UInt8], value: PropertyList?)] {
         let statement = try connection.prepare(
             """
             SELECT key, value FROM (SELECT DISTINCT key FROM changes WHERE revision > \(seen.revision))
             LEFT JOIN defaults USING(key)
             """)
         defer { connection.finalize(statement) }
-        var result: [(key: String, value: PropertyList?)] = []
+        var result: [(key: [UInt8], value: PropertyList?)] = []
         var damaged = damagedKeys
         try connection.run(statement) { () throws(DefaultsError) in
             let key = Array(connection.text(statement, 0))
             damaged[key] = nil
             do throws(PropertyListError) {
                 let value = try value(connection, statement)
-                result.append((String(decoding: key, as: UTF8.self), value))
+                result.append((key, value))
             } catch {
                 damaged[key] = error
             }

@@ -17,7 +17,8 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     let folder: StoreFolder
     let format: PropertyListFormat
     let isReadOnly: Bool
-    var limits: StoreLimits
+    var options: EngineOptions
+    var limits: StoreLimits { options.limits }
     var rowFormat: PropertyListFormat? { .binary }
     /// SQLite reads a key whole for each that it compares with that: beside one of 1 MB, 100,000 others took 37 s.
     var longestKey: Int? { 16384 }
@@ -26,10 +27,9 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var watchedFolder: StoreFolder? { folder }
     /// Of no meaning: this process's own writes into the database are noticed.
     var isCurrent: Bool { true }
-    var isShared: Bool { true }
     var unreadable: DefaultsError?
     var damagedKeys: [[UInt8]: PropertyListError] = [:]
-    var synchronization = DefaultsSynchronization.full
+    private var synchronization: DefaultsSynchronization { options.synchronization }
 
     var connection: SQLiteConnection?
     private var statements: [Statement: OpaquePointer] = [:]
@@ -55,12 +55,12 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var doubt: CommitMark?
 
     init(
-        _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, limits: StoreLimits
+        _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, _ options: EngineOptions
     ) throws(DefaultsError) {
         self.folder = folder
         self.format = format
         self.isReadOnly = isReadOnly
-        self.limits = limits
+        self.options = options
         refusal = try folder.refusal(isReadOnly: isReadOnly)
         // WAL's shared memory does not work between machines.
         if Self.isNetwork(cs_file_system_type(folder.descriptor.number)) {
