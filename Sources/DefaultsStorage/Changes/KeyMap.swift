@@ -45,14 +45,20 @@ struct KeyMap<Value> {
     }
 
     private func find(_ key: UnsafeBufferPointer<UInt8>, _ hash: UInt64) -> Node? {
-        guard var node = root else { return nil }
+        guard let root else { return nil }
+        // A node lives as long as the root: counting references on the way would take half of the time.
+        var place = Unmanaged.passUnretained(root)
         var bits = hash
-        while node.hash != hash || !node.hasKey(key) {
-            guard let next = node.children[Int(bits & 7)] else { return nil }
-            node = next
+        while true {
+            let isFound = place._withUnsafeGuaranteedRef { $0.hash == hash && $0.hasKey(key) }
+            if isFound { return place.takeUnretainedValue() }
+            let next = place._withUnsafeGuaranteedRef { node in
+                node.children[Int(bits & 7)].map { Unmanaged.passUnretained($0) }
+            }
+            guard let next else { return nil }
+            place = next
             bits >>= 3
         }
-        return node
     }
 
     private func find(_ node: Node) -> Node? { node.key.withUnsafeBufferPointer { find($0, node.hash) } }

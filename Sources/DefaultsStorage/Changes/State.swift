@@ -1,7 +1,9 @@
 internal import PropertyLists
 
 /// The values that the store's file has.
-struct StoredValues {
+///
+/// `@unchecked Sendable`: changed only before it becomes part of a state.
+final class StoredValues: @unchecked Sendable {
     /// All values, but for those in ``rows``.
     private(set) var document: PropertyList
     /// The values that were written since the document was put together; nil for a removed key.
@@ -17,6 +19,11 @@ struct StoredValues {
         self.document = document
         size = document.size
         unset = UnsetPaths.tree(of: document[UnsetPaths.key])
+    }
+
+    /// A copy of other values, to be changed.
+    init(copying other: StoredValues) {
+        (document, rows, size, unset, damaged) = (other.document, other.rows, other.size, other.unset, other.damaged)
     }
 
     subscript(key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
@@ -36,7 +43,7 @@ struct StoredValues {
     }
 
     /// Sets the value of a key; nil for none.
-    mutating func set(_ value: PropertyList?, for key: UnsafeBufferPointer<UInt8>) {
+    func set(_ value: PropertyList?, for key: UnsafeBufferPointer<UInt8>) {
         size += State.size(of: value, key) - State.size(of: self[key], key)
         if UnsetPaths.isKey(key) { unset = UnsetPaths.tree(of: value) }
         // Of the rest of a document that a value came in nothing is kept.
@@ -44,20 +51,17 @@ struct StoredValues {
     }
 
     /// Puts the document together where the rows have become many, so that a change does not cost more with each.
-    mutating func fold() throws(PropertyListError) {
+    func fold() throws(PropertyListError) {
         guard rows.count > max(64, document.count / 2) else { return }
         document = try whole()
         rows = KeyMap()
-    }
-
-    func isSame(as other: StoredValues) -> Bool {
-        document.isIdentical(to: other.document) && rows.isSame(as: other.rows)
     }
 
     /// Calls `body` with each key whose value may differ from that in `old`, in no order; a key may come twice.
     func forEachDifference<Failure: Error>(
         from old: StoredValues, _ body: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
+        if self === old { return }
         try rows.forEachDifference(from: old.rows, body)
         if document.isIdentical(to: old.document) { return }
         for pair in EntryPairs(old.document, document) where pair.left != pair.right { try body(Array(pair.keyBytes)) }
@@ -66,9 +70,9 @@ struct StoredValues {
 
 /// The values of a store: those of its file, and the changes over them that are not written. A copy costs nothing.
 struct State {
-    private(set) var stored: StoredValues
+    let stored: StoredValues
     /// The new value of each changed key; nil for a removed one.
-    private var changes = KeyMap<Overlay?>()
+    private(set) var changes = KeyMap<Overlay?>()
     /// The paths of values that were replaced: a merge takes nothing of another program's value there.
     var replaced: Set<PropertyListPath> = []
     /// The size of all values and their keys in memory.
@@ -178,7 +182,7 @@ extension State {
     }
 
     /// Whether this is the very same state as another one.
-    func isSame(as other: State) -> Bool { changes.isSame(as: other.changes) && stored.isSame(as: other.stored) }
+    func isSame(as other: State) -> Bool { changes.isSame(as: other.changes) && stored === other.stored }
 
     /// Calls `body` with each key whose value may differ from that in `old`, in no order; a key may come twice.
     func forEachDifference<Failure: Error>(
@@ -193,8 +197,12 @@ extension State {
 
 extension State {
     /// Sets the value of a key, or removes it.
-    mutating func set(_ value: PropertyList?, for key: UnsafeBufferPointer<UInt8>) {
-        size += Self.size(of: value, key) - size(of: key)
+    ///
+    /// - Parameter growth: the size that this adds; nil to have it counted.
+    mutating func set(
+        _ value: PropertyList?, for key: UnsafeBufferPointer<UInt8>, growth: PropertyListSize? = nil
+    ) {
+        size = size + (growth ?? Self.size(of: value, key) - size(of: key))
         changes.set(value.map { .whole($0) }, for: key)
         if UnsetPaths.isKey(key) { unset = UnsetPaths.tree(of: value) }
     }
@@ -252,7 +260,7 @@ extension State {
 
     /// The stored values once the changes are written.
     func written() throws(PropertyListError) -> StoredValues {
-        var new = stored
+        let new = StoredValues(copying: stored)
         try changes.visit { node throws(PropertyListError) in
             let value = try node.value?.materialised()
             node.key.withUnsafeBufferPointer { new.set(value, for: $0) }
@@ -287,8 +295,17 @@ extension State {
 
 extension State {
     /// The size of a key and its value; zero without one, and for one that cannot be put together.
-    func size(of key: UnsafeBufferPointer<UInt8>) -> PropertyListSize {
-        Self.size(of: (try? value(key)).flatMap { $0 }, key)
+    func size(of key: UnsafeBufferPointer<UInt8>) -> PropertyListSize { Self.size(of: key, changes[key], stored) }
+
+    fileprivate static func size(
+        of key: UnsafeBufferPointer<UInt8>, _ change: Overlay??, _ stored: StoredValues
+    ) -> PropertyListSize {
+        switch change {
+        case nil: size(of: stored[key], key)
+        case .some(nil): .zero
+        case .whole(let value)??: size(of: value, key)
+        case .some(let overlay?): size(of: try? overlay.materialised(), key)
+        }
     }
 
     /// The size that a change at `path` inside the value of a key adds.
@@ -311,5 +328,18 @@ extension State {
     private func keySize(_ step: PropertyListPath.Step) -> PropertyListSize {
         guard case .key(let key) = step else { return .zero }
         return PropertyListSize(nodes: 1, text: key.utf8.count)
+    }
+}
+
+/// A place for a state, guarded by the lock of its owner.
+final class StateBox {
+    /// Read and changed where it stands: checking each access as well would take a fifth of a get.
+    @exclusivity(unchecked) var state: State
+
+    init(_ state: State) { self.state = state }
+
+    /// As ``State/size(of:)``, without a copy of the state.
+    func size(of key: UnsafeBufferPointer<UInt8>) -> PropertyListSize {
+        State.size(of: key, state.changes[key], state.stored)
     }
 }

@@ -126,7 +126,7 @@ extension Domain {
         let found = try engine.refresh(over: memory, until: deadline)
         // The writer lock keeps them as they are.
         let old = lock.withLock { mine.stored }
-        var new: StoredValues
+        let new: StoredValues
         switch found {
         case .unchanged: return false
         case .replaced(let document):
@@ -136,7 +136,7 @@ extension Domain {
                 key.withUnsafeBufferPointer { if let value = old[$0] { new.set(value.compacted(), for: $0) } }
             }
         case .changed(let rows):
-            new = old
+            new = StoredValues(copying: old)
             for (key, value) in rows { key.withUnsafeBufferPointer { new.set(value, for: $0) } }
             try translating { () throws(PropertyListError) in try new.fold() }
         }
@@ -200,7 +200,7 @@ extension Domain {
             if error.code == .outcomeUnknown { lock.withLock { health = .doubtful(start) } }
             throw error
         }
-        var new = if let document { StoredValues(document) } else { try written(ours) }
+        let new = if let document { StoredValues(document) } else { try written(ours) }
         new.damaged = engine.damagedKeys
         try advance(to: new, from: start, isNews: transaction != nil)
         noteHealth()

@@ -40,7 +40,7 @@ extension Domain {
     func holds(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) -> Bool {
-        lock.withLock { target.holds(key, steps) }
+        lock.withLock { target.state.holds(key, steps) }
     }
 
     /// Makes a change over the latest file where durability is immediate, merged with what other programs changed since
@@ -92,16 +92,16 @@ extension Domain {
             try checkRefusal()
             isLate = try !isStill(seen, key)
             if isLate { return nil }
-            try translating { () throws(PropertyListError) in try target.checkReadable(key) }
+            try translating { () throws(PropertyListError) in try target.state.checkReadable(key) }
             let prefix = PropertyListPath(Array(location.steps.prefix(1)))
             let growth = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
-                try target.growth(setting: value, at: path, of: key)
+                try target.state.growth(setting: value, at: path, of: key)
             }
             let newUnset = try changedUnsetList(unset, location)
             if let value { try checkQuotas(setting: value, at: path, of: key, growth, handle, location) }
             try checkLimits(growth, handle, at: location)
             let isMade = try DefaultsError.translating(below: prefix) { () throws(PropertyListError) in
-                try target.set(value, at: path, of: key, growth: growth)
+                try target.state.set(value, at: path, of: key, growth: growth)
             }
             setUnsetList(newUnset)
             return isMade || newUnset != nil ? noteChange() : nil

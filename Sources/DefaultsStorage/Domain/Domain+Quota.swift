@@ -60,7 +60,7 @@ extension Domain {
         _ growth: PropertyListSize, _ handle: HandleState,
         _ location: @autoclosure () -> PropertyListPath
     ) throws(DefaultsError) {
-        for quota in handle.quotas where quota.isNear(key, path) && quota.isReached(by: target.size + growth) {
+        for quota in handle.quotas where quota.isNear(key, path) && quota.isReached(by: target.state.size + growth) {
             try quota.check(setting: value, at: path, growth, of: self, location())
         }
     }

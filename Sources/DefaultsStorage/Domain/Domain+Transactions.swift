@@ -99,12 +99,12 @@ extension Domain {
         try transaction(until: handle.deadline, isOneCall: true) { () throws(DefaultsError) in
             let before = lock.withLock { () -> PropertyListSize in
                 open?.wholes += 1
-                return target.size
+                return target.state.size
             }
             defer { lock.withLock { open?.wholes -= 1 } }
             try body()
             try lock.withLock { () throws(DefaultsError) in
-                let change = target.size - before
+                let change = target.state.size - before
                 guard handle.limits.admit(change, to: before) else {
                     throw handle.limits.error(change, to: before, at: [], file: file)
                 }
@@ -117,7 +117,7 @@ extension Domain {
         _ growth: PropertyListSize, _ handle: HandleState, at path: @autoclosure () -> PropertyListPath
     ) throws(DefaultsError) {
         if let open, open.wholes > 0, isInTransaction { return }
-        let size = target.size
+        let size = target.state.size
         guard handle.limits.admit(growth, to: size) else {
             throw handle.limits.error(growth, to: size, at: path(), file: file)
         }

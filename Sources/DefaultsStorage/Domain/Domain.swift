@@ -30,8 +30,7 @@ final class Domain: @unchecked Sendable {
     let writerLock = WriterLock()
 
     // Guarded by `lock`.
-    /// Read where it stands: checking each access as well would take a fifth of a get.
-    @exclusivity(unchecked) var mine = State(StoredValues(emptyDictionary))
+    let box = StateBox(State(StoredValues(emptyDictionary)))
     var generation: UInt64 = 1
     var open: OpenTransaction?
     var handles = OpenHandles()
@@ -90,13 +89,9 @@ extension Domain {
     }
 
     /// The values that the calling thread sees and changes: its transaction's, if it has one open. With the lock held.
-    var target: State {
-        _read {
-            if let open, open.thread == cs_thread_number() { yield open.state } else { yield mine }
-        }
-        _modify {
-            if let open, open.thread == cs_thread_number() { yield &open.state } else { yield &mine }
-        }
+    var target: StateBox {
+        guard let open, open.thread == cs_thread_number() else { return box }
+        return open.box
     }
 
     /// As `value`, with the lock held.
@@ -104,14 +99,20 @@ extension Domain {
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step> = []
     ) throws(DefaultsError) -> PropertyList? {
         do throws(PropertyListError) {
-            return try target.collapsedValue(key, steps)
+            return try target.state.collapsedValue(key, steps)
         } catch {
             throw DefaultsError(error, file: file)
         }
     }
 
     /// The values as the calling thread sees them now.
-    var state: State { lock.withLock { target } }
+    var state: State { lock.withLock { target.state } }
+
+    /// The values without those of an open transaction. With the lock held.
+    var mine: State {
+        get { box.state }
+        set { box.state = newValue }
+    }
 
     /// The domain's dictionary as a whole, as the calling thread sees it.
     func snapshot() throws(DefaultsError) -> PropertyList {
@@ -178,10 +179,11 @@ extension Domain {
             if isLate { return nil }
             let newUnset = try changedUnsetList(unset, [.key(utf8: key)])
             if unlessEqual, newUnset == nil, isStored(value, key, []) { return nil }
+            let target = self.target
             let growth = State.size(of: value, key) - target.size(of: key)
             try checkQuotas(setting: value, at: [], of: key, growth, handle, [.key(utf8: key)])
             try checkLimits(growth, handle, at: [.key(utf8: key)])
-            target.set(value, for: key)
+            target.state.set(value, for: key, growth: growth)
             setUnsetList(newUnset)
             return noteChange()
         }
@@ -201,8 +203,9 @@ extension Domain {
     func isStored(
         _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) -> Bool {
-        guard !target.isChanged(key), !health.owesWriting else { return false }
-        return target.stored[key]?.value(atSteps: steps) == value
+        let target = self.target
+        guard target.state.changes[key] == nil, !health.owesWriting else { return false }
+        return target.state.stored[key]?.value(atSteps: steps) == value
     }
 
     /// What a look at the file found.
@@ -254,9 +257,9 @@ extension Domain {
             try checkRefusal()
             guard try isStill(seen, key) else { return (nil, false) }
             let newUnset = try changedUnsetList(unset, [.key(utf8: key)])
-            let isThere = target.holds(key)
+            let isThere = target.state.holds(key)
             guard isThere || newUnset != nil else { return (false, false) }
-            if isThere { target.set(nil, for: key) }
+            if isThere { target.state.set(nil, for: key) }
             setUnsetList(newUnset)
             return (true, noteChange())
         }
@@ -281,7 +284,7 @@ extension Domain {
         generation &+= 1
         inbox.wake()
         // With immediate durability a change is made in a transaction, which commits it.
-        guard !isInTransaction, handles.durability != .manual, !isScheduled else { return false }
+        guard !isScheduled, !isInTransaction, handles.durability != .manual else { return false }
         isScheduled = true
         return true
     }
@@ -301,11 +304,11 @@ enum Health {
     /// The last commit is visible, but a power failure may undo it: the file is written once more.
     case owing
     /// It is not known whether these changes were written. The engine finds it out.
-    case doubtful(State)
+    indirect case doubtful(State)
     /// The file cannot be read. An event has told it.
-    case unreadable(DefaultsError)
+    indirect case unreadable(DefaultsError)
     /// Nothing can be written: each change is refused. The file may be unreadable as well.
-    case refusing(DefaultsError, unreadable: DefaultsError?)
+    indirect case refusing(DefaultsError, unreadable: DefaultsError?)
 
     /// Whether a flush has something to do without a change.
     var owesWriting: Bool {

@@ -6,7 +6,7 @@ final class OpenTransaction {
     /// The domain's values when the transaction began.
     var start: State
     /// Those values with the transaction's changes.
-    @exclusivity(unchecked) var state: State
+    let box: StateBox
     /// The values and the checks as they were when each of the transactions inside this one began.
     var saved: [(state: State, schemas: [SchemaCheck: LowerLayers])] = []
     let thread = cs_thread_number()
@@ -21,8 +21,13 @@ final class OpenTransaction {
     /// The checks that are made before the commit.
     var schemas: [SchemaCheck: LowerLayers] = [:]
 
+    var state: State {
+        get { box.state }
+        set { box.state = newValue }
+    }
+
     init(_ start: State, isOneCall: Bool) {
-        (self.start, state) = (start, start)
+        (self.start, box) = (start, StateBox(start))
         self.isOneCall = isOneCall
     }
 }

@@ -64,7 +64,7 @@ public final class DefaultsStore: @unchecked Sendable {
 
     /// Tells an event where the store is beyond the handle's limits already.
     private func tellOfSize() {
-        let size = domain.lock.withLock { domain.target.size }
+        let size = domain.lock.withLock { domain.target.state.size }
         guard !isReadOnly, let file, size.bytes > state.limits.bytes || size.nodes > state.limits.nodes else { return }
         domain.tell(.overLimit(file: file, nodes: size.nodes, bytes: size.bytes))
     }
@@ -228,7 +228,7 @@ extension DefaultsStore {
         let (own, registered) = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
             try prepare()
-            return (domain.target, state.registered)
+            return (domain.target.state, state.registered)
         }
         return LayerStates(
             managed: layers.managed?.state, arguments: layers.arguments, own: own,
@@ -286,7 +286,7 @@ extension DefaultsStore {
     private static var mostMerged: Int { 64 }
 
     /// The paths that are unset in the application's domain.
-    func unsetPaths() -> PathTree? { domain.lock.withLock { domain.target.unset } }
+    func unsetPaths() -> PathTree? { domain.lock.withLock { domain.target.state.unset } }
 
     /// Whether any path is unset in the application's domain.
     package var hasUnsetPaths: Bool { unsetPaths() != nil }

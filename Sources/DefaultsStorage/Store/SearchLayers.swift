@@ -26,7 +26,7 @@ extension Domain {
     }
 
     func contains(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
-        lock.withLock { target.holds(key) }
+        lock.withLock { target.state.holds(key) }
     }
 
     /// What the domain says of the value at a path; nil for nothing.
@@ -39,7 +39,7 @@ extension Domain {
         if let own = try lookUp(key, steps) {
             return own.kind == .dictionary ? .dictionary(own) : .alone(own)
         }
-        if !steps.isEmpty, target.hides(key, steps) { return .alone(nil) }
-        return target.unset == nil ? nil : .dictionary(nil)
+        if !steps.isEmpty, target.state.hides(key, steps) { return .alone(nil) }
+        return target.state.unset == nil ? nil : .dictionary(nil)
     }
 }

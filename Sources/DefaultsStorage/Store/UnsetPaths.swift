@@ -102,13 +102,13 @@ extension Domain {
     func changedUnsetList(
         _ change: UnsetChange?, _ path: @autoclosure () -> PropertyListPath
     ) throws(DefaultsError) -> NewUnsetList? {
-        let tree = target.unset
+        let tree = target.state.unset
         if tree == nil, change?.unset.isEmpty ?? true { return nil }
         let change = change ?? UnsetChange(set: [path()])
         guard change.mayAlter(tree) else { return nil }
         let new = try translating { () throws(PropertyListError) in
             let list = UnsetPaths.key.withBytes { key in
-                (try? target.value(key.bindMemory(to: UInt8.self))).flatMap { $0 }
+                (try? target.state.value(key.bindMemory(to: UInt8.self))).flatMap { $0 }
             }
             return try change.applied(to: list)
         }
@@ -118,7 +118,7 @@ extension Domain {
     /// Sets the list that ``changedUnsetList(_:_:)`` gave.
     func setUnsetList(_ new: NewUnsetList?) {
         guard let new else { return }
-        UnsetPaths.key.withBytes { target.set(new.list, for: $0.bindMemory(to: UInt8.self)) }
+        UnsetPaths.key.withBytes { target.state.set(new.list, for: $0.bindMemory(to: UInt8.self)) }
     }
 }
 
@@ -126,7 +126,7 @@ extension Domain {
     /// The paths that are unset once a change is made; nil for no path.
     func unsetPaths(after change: UnsetChange?, at path: PropertyListPath) throws(DefaultsError) -> PathTree? {
         try lock.withLock { () throws(DefaultsError) in
-            guard let new = try changedUnsetList(change, path) else { return target.unset }
+            guard let new = try changedUnsetList(change, path) else { return target.state.unset }
             return UnsetPaths.tree(of: new.list)
         }
     }
