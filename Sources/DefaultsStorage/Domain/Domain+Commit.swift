@@ -192,6 +192,8 @@ extension Domain {
             return (ours, transaction?.start ?? ours, ours.hasChanges || health.owesWriting)
         }
         guard mustWrite else { return nil }
+        var shield = FileSizeShield.raised()
+        defer { shield.lower() }
         let document: PropertyList?
         do throws(DefaultsError) {
             document = try engine.commit(ours)

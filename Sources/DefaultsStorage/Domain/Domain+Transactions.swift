@@ -40,8 +40,12 @@ extension Domain {
             throw error
         }
         do throws(DefaultsError) {
+            if let version = transaction.migrated { try engine.keepCopy(named: "v\(version)") }
             try write(transaction)
         } catch {
+            if let version = transaction.migrated, error.code != .outcomeUnknown {
+                engine.watchedFolder?.removeCopy(named: "v\(version)")
+            }
             finish(.failed)
             throw error
         }

@@ -26,6 +26,8 @@ final class Domain: @unchecked Sendable {
     /// Replaced only in a child process, during the fork.
     private(set) var engine: any StorageEngine
     let file: String?
+    /// The device that the file is on; 0 without a file.
+    let device: UInt
     let lock = Lock()
     let writerLock = WriterLock()
 
@@ -46,6 +48,7 @@ final class Domain: @unchecked Sendable {
     init(_ engine: any StorageEngine, file: String?) {
         self.engine = engine
         self.file = file
+        device = engine.watchedFolder?.device ?? 0
         rules = ValueRules(engine)
         options = engine.options
         engine.report = { [weak self] event in self?.tell(event) }
@@ -129,7 +132,7 @@ extension Domain {
     var isInTransaction: Bool { open?.thread == cs_thread_number() }
 
     /// Whether the calling thread's transaction is a migration; with the lock held.
-    var isMigrating: Bool { open?.isMigration == true && isInTransaction }
+    var isMigrating: Bool { open.map { $0.migrated != nil && !$0.isChecked } == true && isInTransaction }
 
     func translating<Result>(
         _ body: () throws(PropertyListError) -> Result

@@ -92,13 +92,15 @@ final class DomainRegistry: @unchecked Sendable {
 
     func abandon(_ engine: any StorageEngine) { abandoned.append(engine) }
 
-    /// Takes the locks of all domains, so that no thread is writing or holds one while the process is copied.
+    /// Writes what waits for its flush, so that neither process can lose it. Then takes the locks of all domains, so that
+    /// no thread is writing or holds one while the process is copied.
     ///
     /// A commit and a look at a file are waited for, half a second in all; a transaction of another thread is not, nor
     /// a longer step, such as waiting for another process's lock. The child begins anew with those.
     private func prepareFork() {
-        lock.lock()
         let deadline = Deadline.after(.milliseconds(500))
+        for domain in openDomains { domain.flushBeforeFork(until: deadline) }
+        lock.lock()
         for domain in all {
             let pause = pause(domain, until: deadline)
             if pause == .held { domain.engine.prepareFork() }
@@ -150,6 +152,12 @@ final class DomainRegistry: @unchecked Sendable {
 }
 
 extension Domain {
+    /// Before a fork: writes coalesced changes, unless this thread is in a transaction.
+    fileprivate func flushBeforeFork(until deadline: Deadline) {
+        let isDue = lock.withLock { mine.hasChanges && handles.durability != .manual && open == nil }
+        if isDue { try? flush(until: deadline) }
+    }
+
     /// In a child process: the changes that the parent had not written stay changes of both. Each writes them: they are
     /// values, and not steps.
     fileprivate func resumeInChild(wasBusy: Bool) {

@@ -1,8 +1,10 @@
 internal import Glibc
 internal import PropertyLists
 
-/// Writes coalesced changes at most 100 milliseconds after they were made, and the rest at the program's exit. The first
-/// change starts the flusher's thread.
+/// Writes coalesced changes at most 100 milliseconds after they were made, and the rest at the program's exit.
+///
+/// Its threads write one store on each device at a time: a slow disk delays its own stores only. The first change starts
+/// a thread. Another one is started when a thread goes to work, if a store on another device waits.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`.
 final class Flusher: @unchecked Sendable {
@@ -18,18 +20,21 @@ final class Flusher: @unchecked Sendable {
     let lock = Lock()
     private let awake = Condition()
     private var tasks: [Task] = []
-    private var hasThread = false
+    /// Threads that wait for a task.
+    private var idle = 0
     private var hasExitHandler = false
     /// True after ``flushAtExit()``. A later change, made by an older exit handler, is written before its call returns.
     private var isLeaving = false
-    /// The domain that the thread is writing. The exit waits for it.
-    private var current: Domain?
+    /// The domains that the threads are writing, on a device each.
+    private var current: [Domain] = []
 
     /// The maximum wait for one store's lock while other stores wait for their turn.
     private static let turn = Duration.milliseconds(2)
     private static let delay = Duration.milliseconds(90)
     private static let retryDelay = Duration.seconds(1)
     private static let patience = Duration.seconds(10)
+    /// The time that the exit leaves to a disk for what is being written.
+    private static let slowness = Duration.seconds(60)
     /// The pause before a locked store has its turn again.
     private static let pause = Duration.milliseconds(10)
 
@@ -62,10 +67,9 @@ final class Flusher: @unchecked Sendable {
             } else {
                 tasks.append(Task(domain: domain, due: due))
             }
-            if !hasThread { start() }
             handleExit()
-            awake.signal()
-            return hasThread
+            awake.broadcast()
+            return idle > 0 || !isReady(domain) || startThread()
         }
     }
 
@@ -78,16 +82,25 @@ final class Flusher: @unchecked Sendable {
         atexit { Flusher.shared.leave() }
     }
 
-    private func start() {
-        hasThread = BackgroundThread.start { self.run() }
+    private func startThread() -> Bool {
+        idle += 1
+        if BackgroundThread.start({ self.run() }) { return true }
+        idle -= 1
+        return false
     }
 
+    /// Whether no thread writes to the domain's device.
+    private func isReady(_ domain: Domain) -> Bool { !current.contains { $0.device == domain.device } }
+
     private func run() {
-        while true {
-            let task = next()
+        while let task = next() {
             if let error = flush(task.domain, until: .after(Self.turn)) { keep(task, after: error) }
             // Not earlier: the exit must find a domain here or among the tasks until it is written.
-            lock.withLock { current = nil }
+            lock.withLock {
+                current.removeAll { $0 === task.domain }
+                idle += 1
+                awake.broadcast()
+            }
         }
     }
 
@@ -110,17 +123,25 @@ final class Flusher: @unchecked Sendable {
         }
     }
 
-    private func next() -> Task {
+    /// The next task; nil where another thread waits for it.
+    private func next() -> Task? {
         lock.lock()
         defer { lock.unlock() }
         while true {
-            guard let index = tasks.indices.min(by: { tasks[$0].due < tasks[$1].due }) else {
+            if idle > 1 {
+                idle -= 1
+                return nil
+            }
+            let ready = tasks.indices.filter { isReady(tasks[$0].domain) }
+            guard let index = ready.min(by: { tasks[$0].due < tasks[$1].due }) else {
                 awake.wait(lock)
                 continue
             }
             if tasks[index].due.hasPassed {
                 let task = tasks.remove(at: index)
-                current = task.domain
+                current.append(task.domain)
+                idle -= 1
+                if tasks.contains(where: { isReady($0.domain) }) { _ = startThread() }
                 return task
             }
             awake.wait(lock, until: tasks[index].due)
@@ -159,8 +180,14 @@ final class Flusher: @unchecked Sendable {
 
     /// Writes the pending changes. Later changes are written before their calls return.
     func flushAtExit() {
-        // The domain that is being written may have new changes.
-        let domains = lock.withLock { tasks.map(\.domain).filter { $0 !== current } + (current.map { [$0] } ?? []) }
+        let domains = lock.withLock { () -> [Domain] in
+            let written = current
+            // A slow disk may take longer than any deadline of a lock.
+            let deadline = Deadline.after(Self.slowness)
+            while !current.isEmpty, !deadline.hasPassed { awake.wait(lock, until: deadline) }
+            // What was being written may have new changes.
+            return tasks.map { $0.domain } + written.filter { one in !tasks.contains { $0.domain === one } }
+        }
         for domain in domains {
             // A program that exits in the middle of a transaction has not committed it.
             domain.abandonTransaction()
@@ -183,7 +210,7 @@ final class Flusher: @unchecked Sendable {
         lock.resetAfterFork()
         awake.resetAfterFork()
         tasks = []
-        current = nil
-        hasThread = false
+        current = []
+        idle = 0
     }
 }

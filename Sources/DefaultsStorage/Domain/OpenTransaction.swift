@@ -14,8 +14,10 @@ final class OpenTransaction {
     let isOneCall: Bool
     /// Whether its thread has begun to write it.
     var isCommitting = false
-    /// Whether it brings the store to another version: the program's check waits for the commit.
-    var isMigration = false
+    /// The version that it brings to another one; nil if it is no migration. The program's check waits for the commit.
+    var migrated: Int?
+    /// Whether that check has begun.
+    var isChecked = false
     /// The number of calls under way whose changes are held to the limits together.
     var wholes = 0
     /// The checks that are made before the commit.

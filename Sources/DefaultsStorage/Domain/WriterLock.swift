@@ -12,27 +12,36 @@ final class WriterLock: @unchecked Sendable {
     private let freed = Condition()
     /// The thread that took the lock.
     private var holder: UInt64?
+    /// What that thread's own shield against `pthread_cancel` was: a thread that is cancelled would keep the lock.
+    private var shield = CancellationShield()
 
     /// Whether the calling thread took the lock.
     var isHeldByThisThread: Bool { lock.withLock { holder == cs_thread_number() } }
 
     /// Takes the lock; false when the deadline passes first.
     func acquire(until deadline: Deadline) -> Bool {
-        lock.withLock {
+        let shield = CancellationShield.raised()
+        let isAcquired = lock.withLock {
             while holder != nil {
                 if deadline.hasPassed { return false }
                 freed.wait(lock, until: deadline)
             }
             holder = cs_thread_number()
+            self.shield = shield
             return true
         }
+        if !isAcquired { shield.lower() }
+        return isAcquired
     }
 
     func release() {
-        lock.withLock {
+        let shield = lock.withLock {
+            let isOwn = holder == cs_thread_number()
             holder = nil
             freed.signal()
+            return isOwn ? self.shield : nil
         }
+        shield?.lower()
     }
 
     /// Frees the lock in a child process.

@@ -14,8 +14,8 @@ internal import PropertyLists
 /// let store = try DefaultsStore.open("com.acme.app", options: options)
 /// ```
 ///
-/// Steps run when the store is opened for writing, in the order of their versions, all in one transaction; the file as
-/// it was is kept as `NAME.v<old version>`. Where another program writes the file meanwhile, the transaction is rolled
+/// Steps run when the store is opened for writing, in the order of their versions, all in one transaction; each version
+/// between the first and the last has one step. The file as it was before the commit is kept as `NAME.v<old version>`. Where another program writes the file meanwhile, the transaction is rolled
 /// back, and the steps run again on the new values, ten times at most. The program's
 /// ``DefaultsStore/Options/validation`` is called with the values that they leave, not with those on the way. The store
 /// keeps its version under the key ``versionKey``; one without that key has version 0.
@@ -55,6 +55,12 @@ extension DefaultsStore {
     func migrate(_ migrations: [DefaultsMigration]) throws(DefaultsError) {
         let steps = migrations.sorted { $0.version < $1.version }
         if let first = steps.first, first.version < 1 { throw .belowOne(first.version) }
+        for (step, next) in zip(steps, steps.dropFirst()) where next.version != step.version + 1 {
+            throw DefaultsError(
+                .misuse,
+                .expected("a migration to version \(step.version + 1)", found: "one more to \(next.version)"),
+                file: file)
+        }
         guard let last = steps.last, try !isCurrent(last.version), !isReadOnly else { return }
         for _ in 1..<Self.mostMigrations {
             do throws(DefaultsError) {
@@ -119,8 +125,7 @@ extension DefaultsTransaction {
         try checkUsable()
         if try store.isCurrent(version) { return nil }
         let found = try store.version()
-        try store.domain.engine.keepCopy(named: "v\(found)")
-        store.domain.lock.withLock { inner.isMigration = true }
+        store.domain.lock.withLock { inner.migrated = found }
         let value = try DefaultsError.translating { () throws(PropertyListError) in try PropertyList(any: version) }
         try set(value, at: [.key(DefaultsMigration.versionKey)])
         return found
@@ -130,8 +135,8 @@ extension DefaultsTransaction {
     func checkMigrated() throws(DefaultsError) {
         guard let validation = store.validation else { return }
         let states = store.domain.lock.withLock { () -> (start: State, end: State)? in
-            guard inner.isMigration, inner.saved.isEmpty else { return nil }
-            inner.isMigration = false
+            guard inner.migrated != nil, !inner.isChecked, inner.saved.isEmpty else { return nil }
+            inner.isChecked = true
             return (inner.start, inner.state)
         }
         guard let states else { return }

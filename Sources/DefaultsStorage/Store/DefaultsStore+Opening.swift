@@ -102,6 +102,7 @@ extension DefaultsStore {
             let words = ErrorWords.wrong("A store cannot be written as OpenStep", advice: "use XML, binary or JSON")
             throw DefaultsError(.misuse, words, file: file)
         }
+        if !options.isReadOnly { try folder.checkName() }
         let status = try folder.descriptor.status()
         let key = DomainRegistry.Key(
             device: UInt(status.st_dev), inode: UInt(status.st_ino), name: Array(folder.fileName.utf8),

@@ -85,12 +85,17 @@ extension DefaultsStore {
     /// Takes up the changes of others and calls the handlers of the watches with the differences; gives the number of
     /// calls. An error of one watch is thrown when all were told.
     ///
+    /// Without a watch it takes up changes alone, at most every 100 milliseconds.
+    ///
     /// Never waits for a program that has the store locked. The time depends on the changes and not on the store's
     /// size, but for a property-list file that another process wrote: that is loaded as a whole.
     @discardableResult
     public func pump() throws(DefaultsError) -> Int {
         try checkOpen()
-        guard let list = domain.lock.withLock({ state.watches }) else { return 0 }
+        guard let list = domain.lock.withLock({ state.watches }) else {
+            try lookUnwatched()
+            return 0
+        }
         if list.takeWakeUp() {
             try lookWithoutWaiting(list)
             list.forgetWakeUp()
@@ -127,12 +132,22 @@ extension DefaultsStore {
         }
     }
 
+    /// Takes up the changes of others where nothing tells of them: at most every 100 milliseconds.
+    private func lookUnwatched() throws(DefaultsError) {
+        let isDue = domain.lock.withLock {
+            guard state.nextLook.hasPassed else { return false }
+            state.nextLook = .after(.milliseconds(100))
+            return true
+        }
+        if isDue { try lookWithoutWaiting(nil) }
+    }
+
     /// Takes up the changes of others, unless another thread is doing so: then the next pump looks again.
-    private func lookWithoutWaiting(_ list: WatchList) throws(DefaultsError) {
+    private func lookWithoutWaiting(_ list: WatchList?) throws(DefaultsError) {
         do throws(DefaultsError) {
             try refresh(until: .after(.zero))
         } catch {
-            list.lookAgain(isSoon: error.code == .timedOut)
+            list?.lookAgain(isSoon: error.code == .timedOut)
             let isTold = ([domain] + layers.domains).contains { $0.hasTold(error) }
             guard error.code == .timedOut || isTold else { throw error }
         }

@@ -110,6 +110,8 @@ final class HandleState {
     var wholes = KeyMap<(value: PropertyList, changes: UInt64)>()
     fileprivate var isClosed = false
     var watches: WatchList?
+    /// When a pump without watches looks at the files again.
+    var nextLook = Deadline.after(.zero)
 
     init(timeout: Duration, limits: StoreLimits, quotas: [Quota]) {
         self.timeout = timeout

@@ -24,6 +24,9 @@ final class Condition: @unchecked Sendable {
 
     func signal() { pthread_cond_signal(condition) }
 
+    /// Wakes all that wait.
+    func broadcast() { pthread_cond_broadcast(condition) }
+
     /// Waits with `lock` let go of. May return without a signal: look again.
     func wait(_ lock: borrowing Lock) { pthread_cond_wait(condition, lock.mutex) }
 

@@ -146,11 +146,19 @@ final class StoreFolder: Sendable {
         throw DefaultsError.system("rename", errno, file: path)
     }
 
+    /// The device that the folder is on; 0 where the system cannot say.
+    var device: UInt { (try? descriptor.status()).map { UInt($0.st_dev) } ?? 0 }
+
     func link(_ old: String, to new: String) throws(DefaultsError) {
         guard linkat(descriptor.number, old, descriptor.number, new, 0) == 0 else {
             throw DefaultsError.system("link", errno, file: path)
         }
     }
+
+    /// The name of a copy of the store's file.
+    func copyName(_ suffix: String) -> String { fileName + "." + suffix }
+
+    func removeCopy(named suffix: String) { unlink(copyName(suffix)) }
 
     func unlink(_ name: String) { _ = unlinkat(descriptor.number, name, 0) }
 
@@ -167,6 +175,18 @@ final class StoreFolder: Sendable {
         }
         return nil
     }
+
+    /// - Throws: where the file's name leaves no room for the names of the files beside it.
+    func checkName() throws(DefaultsError) {
+        let most = fpathconf(descriptor.number, Int32(_PC_NAME_MAX)) - Self.longestAddition
+        guard most > 0, fileName.utf8.count > most else { return }
+        throw DefaultsError(
+            .invalidName, .expected("a file's name of at most \(most) bytes", found: "\(fileName.utf8.count)"),
+            file: path)
+    }
+
+    /// The bytes that the longest name of a file beside the store's adds to it: `.unsaved-TIME-RANDOM.part`.
+    private static let longestAddition = 44
 
     var isGroupWritable: Bool {
         guard let mode = try? descriptor.status().st_mode else { return false }

@@ -60,8 +60,10 @@ struct EventInbox {
     private mutating func wake(_ index: Int) {
         guard !subscribers[index].isAwake else { return }
         subscribers[index].isAwake = true
+        let shield = CancellationShield.raised()
         var one: UInt64 = 1
         _ = write(subscribers[index].list.eventDescriptor, &one, 8)
+        shield.lower()
     }
 
     /// The events since the last time; the next one wakes the handle again.

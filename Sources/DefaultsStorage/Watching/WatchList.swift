@@ -21,12 +21,13 @@ final class WatchList: @unchecked Sendable {
     static let lock = Lock()
     private var entries: [Int: Watch] = [:]
     private var nextNumber = 0
-    /// Whether a look at the files was put off.
-    private var mustLook = false
+    /// Whether a look at the files was put off. True at first for files: a file may have changed before it was observed.
+    private var mustLook: Bool
     /// The process that the descriptors belong to: a child has to make its own.
     private var process = getpid()
 
     init(_ files: [WatchedFile]) throws(DefaultsError) {
+        mustLook = !files.isEmpty
         descriptor = cs_epoll_open()
         eventDescriptor = cs_eventfd_open()
         retryDescriptor = cs_timer_open(0)
@@ -36,6 +37,8 @@ final class WatchList: @unchecked Sendable {
             throw DefaultsError.system("epoll_create", errno, file: files.first?.folder.path)
         }
         join()
+        var one: UInt64 = 1
+        if mustLook { _ = write(eventDescriptor, &one, 8) }
     }
 
     deinit { for number in descriptors where number >= 0 { Glibc.close(number) } }
@@ -73,7 +76,9 @@ final class WatchList: @unchecked Sendable {
 
     /// Empties the wake-up; says whether one of the stores' files may have changed.
     func takeWakeUp() -> Bool {
-        Self.lock.withLock {
+        let shield = CancellationShield.raised()
+        defer { shield.lower() }
+        return Self.lock.withLock {
             if process != getpid() { return remakeInChild() }
             var buffer = [UInt8](repeating: 0, count: 8)
             _ = read(eventDescriptor, &buffer, 8)
@@ -90,10 +95,12 @@ final class WatchList: @unchecked Sendable {
     /// Empties the wake-up that a look at the files has written: its changes are told now. One that asks for another
     /// look stays.
     func forgetWakeUp() {
+        let shield = CancellationShield.raised()
         Self.lock.withLock {
             var number: UInt64 = 0
             if !mustLook { _ = read(eventDescriptor, &number, 8) }
         }
+        shield.lower()
     }
 
     /// Has the next ``takeWakeUp()`` say that a file may have changed.

@@ -373,7 +373,6 @@ static kv_status write_much(void) {
   struct rlimit limit = {16, 16};
   kv_tree *tree = integer_tree(1);
   kv_status status;
-  signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &limit);
   status = set_durably(in_folder("shared/much.plist"), tree);
   kv_tree_free(tree);

@@ -156,8 +156,8 @@ import Testing
         try handle.close()
         let transaction = try store.beginTransaction()
         let expected = DefaultsError(.corrupt, "SQLite: database disk image is malformed", file: path)
-        #expect(throws: expected) { try transaction.beginMigration(to: 1) }
-        transaction.rollback()
+        _ = try transaction.beginMigration(to: 1)
+        #expect(throws: expected) { try transaction.commit() }
         #expect(try folder.names().filter { $0.contains(".v0") } == [])
     }
 

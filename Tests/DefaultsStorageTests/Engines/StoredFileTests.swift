@@ -301,7 +301,7 @@ import Testing
         #expect(try folder.mode(of: "a.plist") == expected)
     }
 
-    @Test("a migration that cannot keep the old file is not begun")
+    @Test("a migration that cannot keep the old file is not made")
     func unkept() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
         try store.set(list(1), at: ["a"])
@@ -309,11 +309,24 @@ import Testing
         try onAnotherThread {
             let transaction = try store.beginTransaction()
             becomeAnotherUser()
-            let error = #expect(throws: DefaultsError.self) { try transaction.beginMigration(to: 1) }
+            _ = try transaction.beginMigration(to: 1)
+            let error = #expect(throws: DefaultsError.self) { try transaction.commit() }
             #expect(error?.code == .accessDenied)
-            transaction.rollback()
         }
         #expect(try store.snapshot() == list(["a": 1]))
+    }
+
+    @Test("a name that leaves no room for the files beside it is refused at once", arguments: [211, 212, 255])
+    func longNames(length: Int) throws {
+        let path = folder.file(String(repeating: "n", count: length))
+        if length == 211 {
+            let store = try DefaultsStore.open(path: path)
+            try store.set(list(1), at: ["a"])
+            return try store.sync()
+        }
+        let expected = DefaultsError(
+            .invalidName, expected: "a file's name of at most 211 bytes", found: "\(length)", file: path)
+        #expect(throws: expected) { try DefaultsStore.open(path: path) }
     }
 
     @Test("a hard link keeps the old file: a write puts another in its place")

@@ -184,17 +184,32 @@ import Testing
         #expect(try store.dictionary(of: .application) == list(["a": 1, "b": 1, "KVStoreVersion": 1]))
     }
 
-    @Test("a migration does not begin where the file as it was cannot be kept")
-    func noCopy() throws {
-        // With the version behind it the name is longer than names may be.
-        let name = String(repeating: "n", count: 240)
-        try folder.write("{ \"KVStoreVersion\": 1000000000000000000 }", to: name)
-        let transaction = try DefaultsStore.open(path: folder.file(name)).beginTransaction()
+    @Test("refuses steps that leave a version out, or lead to one twice", arguments: [[1, 3], [2, 2], [1, 2, 2, 3]])
+    func gaps(versions: [Int]) throws {
+        let steps = versions.reversed().map { DefaultsMigration(to: $0) { _ in } }
         let error = #expect(throws: DefaultsError.self) {
-            try transaction.beginMigration(to: 1_000_000_000_000_000_001)
+            try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.migrations = steps })
         }
-        #expect(error?.errno == ENAMETOOLONG)
-        transaction.rollback()
+        #expect(error?.code == .misuse)
+        #expect(error?.message.hasPrefix("Expected a migration to version ") == true)
+    }
+
+    @Test("the kept file is that before the migration that was committed", arguments: ["a.plist", "a.sqlite"])
+    func copyOfTheCommitted(name: String) throws {
+        let store = try DefaultsStore.open(path: folder.file(name))
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        let first = try store.beginTransaction()
+        _ = try first.beginMigration(to: 1)
+        first.rollback()
+        #expect(try folder.names().filter { $0.contains(".v0") } == [])
+        try store.set(list(2), at: ["a"])
+        try store.sync()
+        try store.transaction { _ = try $0.beginMigration(to: 1) }
+        let kept = try DefaultsStore.open(
+            path: folder.file(name + ".v0"),
+            options: options { $0.engine = name == "a.plist" ? .propertyList : .sqlite })
+        #expect(try kept.snapshot() == list(["a": 2]))
     }
 
     @Test("refuses a step to a version below 1", arguments: [0, -1, Int.min])

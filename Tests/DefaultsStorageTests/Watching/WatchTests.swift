@@ -68,6 +68,34 @@ import Testing
         }
     }
 
+    // proves: G62
+    @Test("what another program writes between the opening and the first watch is told")
+    func gap() throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open(.manual)
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try folder.write(["a": 2])
+        let told = Box<[Int64?]>([])
+        let watch = try store.watch(.value(["a"])) { change in told.change { $0.append(change.new?.integer) } }
+        #expect(try store.wait(for: .seconds(5)) == 1)
+        #expect(told.value == [2])
+        watch.cancel()
+    }
+
+    @Test("a pump without a watch takes up what another program wrote")
+    func unwatched() throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open(.manual)
+        try store.set(list(1), at: ["a"])
+        try store.sync()
+        try store.pump()
+        try folder.write(["a": 2])
+        let deadline = Date(timeIntervalSinceNow: 5)
+        while try store.value(at: ["a"]) != list(2), Date() < deadline { try store.pump() }
+        #expect(try store.value(at: ["a"]) == list(2))
+    }
+
     @Test("a handle that was closed watches nothing and keeps no handler, also of a watch that somebody keeps")
     func closing() throws {
         let folder = try TemporaryFolder()

@@ -108,8 +108,8 @@ extension PropertyListFileEngine {
 
     func keepCopy(named suffix: String) throws(DefaultsError) {
         guard try folder.status(of: folder.fileName) != nil else { return }
-        let name = folder.fileName + "." + suffix
-        guard try folder.status(of: name) == nil else { return }
-        try folder.link(folder.fileName, to: name)
+        let temporary = temporaryName().whole
+        try folder.link(folder.fileName, to: temporary)
+        try folder.rename(temporary, to: folder.copyName(suffix))
     }
 }
