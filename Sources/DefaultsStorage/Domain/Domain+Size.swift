@@ -19,10 +19,10 @@ extension Domain {
         value.map { PropertyListSize(nodes: 1, text: key.count) + $0.size } ?? .zero
     }
 
-    /// The size of a key and its value below `target`'s changes or in them; zero without a value.
-    func size(of key: UnsafeBufferPointer<UInt8>, in target: Delta) -> PropertyListSize {
+    /// The size of a key and its value in `target`'s changes, at their `index`, or below them; zero without a value.
+    func size(of key: UnsafeBufferPointer<UInt8>, in target: Delta, at index: Int?) -> PropertyListSize {
         // A value that cannot be put together is counted when it can.
-        if let index = target.find(key) { return size(of: try? target.value(at: index), key) }
+        if let index { return size(of: try? target.value(at: index), key) }
         return size(of: try? below(key), key)
     }
 

@@ -240,7 +240,7 @@ extension Domain {
             let index = target.find(key)
             let newUnset = try changedUnsetList(unset, [.key(utf8: key)], in: target)
             if unlessEqual, index == nil, newUnset == nil, isStored(value, key, []) { return nil }
-            let growth = size(of: value, key) - size(of: key, in: target)
+            let growth = size(of: value, key) - size(of: key, in: target, at: index)
             try checkQuotas(setting: value, at: [], of: key, growth, in: target, handle, [.key(utf8: key)])
             try count(growth, in: target, handle, at: [.key(utf8: key)])
             if let index { target.set(value, at: index) } else { target.set(value, for: key) }
@@ -324,7 +324,7 @@ extension Domain {
             let isThere = holds(key)
             guard isThere || newUnset != nil else { return (false, false) }
             if isThere {
-                note(.zero - size(of: key, in: target), in: target)
+                note(.zero - size(of: key, in: target, at: target.find(key)), in: target)
                 target.remove(key)
             }
             setUnsetList(newUnset, in: target)

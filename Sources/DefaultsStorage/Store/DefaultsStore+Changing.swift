@@ -257,16 +257,24 @@ extension DefaultsStore {
 
     /// As ``setStored(_:at:)`` for a top-level key, without making a path. The bytes must be UTF-8.
     package func setStored(_ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
+        _ = try setStored(value, key) { own, unset throws(DefaultsError) in try setWhole(own, of: key, unset) }
+    }
+
+    /// Has `set` set the value, without what is locked in it, after the checks.
+    private func setStored(
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>,
+        _ set: (PropertyList, UnsetChange?) throws(DefaultsError) -> Bool
+    ) throws(DefaultsError) -> Bool {
         try checkChange(key, nil, value)
         if isUIDMark(key), value.integer != nil {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])
         }
         var own = value
         if layers.managed?.stored(key) != nil {
-            guard let open = try unlocked(value, at: [.key(utf8: key)]) else { return }
+            guard let open = try unlocked(value, at: [.key(utf8: key)]) else { return true }
             own = open
         }
-        _ = try setWhole(own, of: key, try leftOut(of: value, at: nil, of: key))
+        return try set(own, try leftOut(of: value, at: nil, of: key))
     }
 
     private func setWhole(
@@ -281,14 +289,15 @@ extension DefaultsStore {
         return true
     }
 
-    /// Sets the value of a top-level key if the application's domain has the very value that the program had: then
-    /// there is nothing to merge.
+    /// Sets the value of a top-level key if the application's domain has the value that the program had: then there is
+    /// nothing to merge. With immediate durability that would be known only under the file's lock, and nothing is set.
     package func setStored(
         _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, ifUnchangedFrom old: PropertyList
     ) throws(DefaultsError) -> Bool {
-        guard let present = try domain.value(key, state, []), present.isIdentical(to: old) else { return false }
-        try setStored(value, forUTF8Key: key)
-        return true
+        guard !domain.isImmediate else { return false }
+        return try setStored(value, key) { own, unset throws(DefaultsError) in
+            try set(own, key, unset, ifStill: Seen(value: old))
+        }
     }
 
     private func set(

@@ -133,7 +133,7 @@ extension Domain {
         mayHaveUnset = true
         UnsetPaths.key.withBytes { bytes in
             let key = bytes.bindMemory(to: UInt8.self)
-            note(size(of: change.value, key) - size(of: key, in: target), in: target)
+            note(size(of: change.value, key) - size(of: key, in: target, at: target.find(key)), in: target)
             if let value = change.value { target.set(value, for: key) } else { target.remove(key) }
             inbox.noteChange(of: key)
         }
