@@ -25,7 +25,12 @@ internal import PropertyLists
 ) -> kv_status {
     reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
-        let found = try merge(store, steps, count, optionalTree(ancestor), optionalTree(ours), type)
+        let (ancestor, ours) = (optionalTree(ancestor), optionalTree(ours))
+        guard let ancestor, let ours else {
+            return try give(
+                try store.merge(ancestor, ours, at: try path(steps, count), type), of: store, dropped, conflicts)
+        }
+        let found = try merge(store, steps, count, ancestor, ours, type)
         return try give(found, of: store, dropped, conflicts)
     }
 }
@@ -72,10 +77,10 @@ private func give(
 
 /// Merges a change in a store. What nobody else has changed is set as a whole, where no type has a say in it.
 func merge(
-    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ ancestor: PropertyList?,
-    _ ours: PropertyList?, _ type: OpaquePointer?
+    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ ancestor: PropertyList,
+    _ ours: PropertyList, _ type: OpaquePointer?
 ) throws -> Merged {
-    if type == nil, let ancestor, let ours, let key = try onlyKey(steps, count, in: store),
+    if type == nil, let key = try onlyKey(steps, count, in: store),
         try store.setStored(ours, forUTF8Key: key, ifUnchangedFrom: ancestor)
     {
         return Merged()
