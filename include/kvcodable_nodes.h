@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-#define KV_NODES_VERSION 2
+#define KV_NODES_VERSION 3
 
 /* The kinds of a value, in a value node's `head`. */
 enum {
@@ -107,14 +107,6 @@ typedef struct kv_view {
 /* Sets `view` to the tree's own nodes; KV_INVALID_ARGUMENT for NULL. */
 kv_status kv_tree_view(const kv_tree *tree, kv_view *view);
 
-/* As kv_store_set, of a tree that kv_tree_from_nodes would give: in one
- * call. */
-kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
-                             size_t path_count, const kv_node *nodes,
-                             size_t node_count, const char *bytes,
-                             size_t byte_count, const kv_type *type,
-                             uint32_t flags, size_t *dropped, kv_error **error);
-
 /* A lease keeps the memory of a view alive.
  *
  * Example:
@@ -137,8 +129,32 @@ kv_status kv_store_get_view(const kv_store *store, const kv_step *path,
                             size_t path_count, const kv_type *type,
                             kv_view *view, kv_lease **lease, kv_error **error);
 
-/* The value of a view as a tree of its own, which shares the view's memory. */
-kv_tree *kv_lease_tree(const kv_lease *lease, const kv_view *view);
+/* The same in a transaction. */
+kv_status kv_transaction_get_view(const kv_transaction *transaction,
+                                  const kv_step *path, size_t path_count,
+                                  const kv_type *type, kv_view *view,
+                                  kv_lease **lease, kv_error **error);
+
+/* As kv_store_set, of a tree that kv_tree_from_nodes would give, in one call.
+ * With a lease, and without flags, as kv_store_merge: the view has what the
+ * program had. A view and a lease of the new value take its place, unless the
+ * call fails. `view` and `lease` may be NULL, and so may what `lease` points
+ * to. */
+kv_status kv_store_set_nodes(kv_store *store, const kv_step *path,
+                             size_t path_count, const kv_node *nodes,
+                             size_t node_count, const char *bytes,
+                             size_t byte_count, const kv_type *type,
+                             uint32_t flags, kv_view *view, kv_lease **lease,
+                             size_t *dropped, kv_error **error);
+
+/* The same in a transaction. */
+kv_status kv_transaction_set_nodes(kv_transaction *transaction,
+                                   const kv_step *path, size_t path_count,
+                                   const kv_node *nodes, size_t node_count,
+                                   const char *bytes, size_t byte_count,
+                                   const kv_type *type, uint32_t flags,
+                                   kv_view *view, kv_lease **lease,
+                                   size_t *dropped, kv_error **error);
 
 /* Frees a lease: its view ends with it. */
 void kv_lease_free(kv_lease *lease);

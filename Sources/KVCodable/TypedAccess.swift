@@ -140,7 +140,7 @@ extension CodableType {
 
     /// Whether the stored value is an older program's archive. A get refuses it, and a set keeps nothing of it.
     fileprivate func isOlderArchive(_ stored: PropertyList) -> Bool {
-        (stored.kind == .dictionary || stored.kind == .data) && stored.isKeyedArchive && !takesArchives
+        stored.isKeyedArchive && !takesArchives
     }
 
     /// The value that is stored, as the type shows it.

@@ -26,8 +26,8 @@ extension PropertyList {
     ///
     /// Takes constant time, but for data that begins like a property list, which is parsed.
     public var isKeyedArchive: Bool {
-        if let inside = try? propertyListInside(limits: PropertyListLimits()) { return inside.hasArchiveHeader }
-        return hasArchiveHeader
+        if kind == .dictionary { return hasArchiveHeader }
+        return (try? propertyListInside(limits: PropertyListLimits()))?.hasArchiveHeader ?? false
     }
 
     private var hasArchiveHeader: Bool {

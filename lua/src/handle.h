@@ -60,6 +60,24 @@ static inline kvl_handle *kvl_handle_at(lua_State *L, int index) {
   return handle->mark == &kvl_handle_mark ? handle : NULL;
 }
 
+/* A value of the library, and the lease that keeps it alive. */
+typedef struct kvl_found {
+  kv_view view;
+  kv_lease *lease;
+} kvl_found;
+
+/* Finds the value at a path in the store or the transaction of a session. */
+static inline kv_status kvl_find(const kvl_handle *session,
+                                 const kv_step *steps, size_t count,
+                                 const kv_type *type, kvl_found *found,
+                                 kv_error **error) {
+  return session->store
+             ? kv_store_get_view(session->store, steps, count, type,
+                                 &found->view, &found->lease, error)
+             : kv_transaction_get_view(session->transaction, steps, count, type,
+                                       &found->view, &found->lease, error);
+}
+
 /* The steps of a path that a script knows of, below a handle at 1. */
 const kv_step *kvl_shown_steps(lua_State *L, const kvl_path *path,
                                size_t *count);

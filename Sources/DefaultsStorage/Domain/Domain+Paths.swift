@@ -47,15 +47,18 @@ extension Domain {
     /// this one saw the value.
     ///
     /// - Parameters:
+    ///   - ifStill: what the change was made of: it makes none of anything else.
     ///   - changed: gives the value with the change; nil for a removed one.
     ///   - change: makes the change, or sets the merged value if it is given one; says whether anything changed.
     /// - Throws: ``DefaultsError/Code/conflict`` where another program's change counts.
     func overLatest(
-        _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState,
+        _ key: UnsafeBufferPointer<UInt8>, _ handle: HandleState, ifStill: Seen?,
         _ changed: (PropertyList) throws(PropertyListError) -> PropertyList?,
         _ change: (_ merged: PropertyList?) throws(DefaultsError) -> Bool
     ) throws(DefaultsError) -> Bool {
         guard isImmediate else { return try change(nil) }
+        // The change itself is made only of what was seen.
+        if ifStill != nil { return try atOnce(handle) { () throws(DefaultsError) in try change(nil) } }
         // A value that cannot be read can be replaced.
         let seen = (try? value(key, handle, [])).flatMap { $0 }
         return try atOnce(handle) { () throws(DefaultsError) -> Bool in

@@ -175,8 +175,8 @@ extension DefaultsStore {
     ///
     /// - Parameters:
     ///   - unset: what becomes of the unset paths; nil to list none at the path and below it.
-    ///   - seen: what the value was made of; nil for anything. Of no meaning with immediate durability, where the
-    ///     change is merged with the latest value.
+    ///   - seen: what the value was made of; nil for anything. Then, with immediate durability, the change is merged with
+    ///     the latest value.
     /// - Returns: false, and nothing is set, where the key has another value now.
     @discardableResult
     func setOwn(
@@ -197,9 +197,8 @@ extension DefaultsStore {
         try checkLower(path, of: key)
         let rest = PropertyListPath(Array(path.steps.dropFirst()))
         let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.setting(value, at: rest) }
-        let seen = domain.isImmediate ? nil : seen
         var isLate = false
-        _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
+        _ = try domain.overLatest(key, state, ifStill: seen, changed) { merged throws(DefaultsError) in
             if let merged { return try set(merged, key, unset) }
             let outcome = { try? ($0 ?? emptyDictionary).setting(value, at: rest) }
             return try underSchema(key, outcome, unset, at: path, ifStill: seen, &isLate) {
@@ -257,38 +256,50 @@ extension DefaultsStore {
 
     /// As ``setStored(_:at:)`` for a top-level key, without making a path. The bytes must be UTF-8.
     package func setStored(_ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) {
+        _ = try setStored(value, key) { own, unset throws(DefaultsError) in try setWhole(own, of: key, unset) }
+    }
+
+    /// Has `set` set the value, without what is locked in it, after the checks.
+    private func setStored(
+        _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>,
+        _ set: (PropertyList, UnsetChange?) throws(DefaultsError) -> Bool
+    ) throws(DefaultsError) -> Bool {
         try checkChange(key, nil, value)
         if isUIDMark(key), value.integer != nil {
             throw DefaultsError(.invalidValue, uidMessage, at: [.key(uidKey)])
         }
         var own = value
         if layers.managed?.stored(key) != nil {
-            guard let open = try unlocked(value, at: [.key(utf8: key)]) else { return }
+            guard let open = try unlocked(value, at: [.key(utf8: key)]) else { return true }
             own = open
         }
-        _ = try setWhole(own, of: key, try leftOut(of: value, at: nil, of: key))
+        return try set(own, try leftOut(of: value, at: nil, of: key))
     }
 
     private func setWhole(
         _ value: PropertyList, of key: UnsafeBufferPointer<UInt8>, _ unset: UnsetChange?,
         ifStill seen: Seen? = nil
     ) throws(DefaultsError) -> Bool {
-        guard domain.isImmediate else { return try set(value, key, unset, ifStill: seen) }
+        if seen != nil || !domain.isImmediate {
+            return try domain.atOnce(state) { () throws(DefaultsError) in
+                try set(value, key, unset, ifStill: seen)
+            }
+        }
         let changed = { (_: PropertyList) in value as PropertyList? }
-        _ = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
+        _ = try domain.overLatest(key, state, ifStill: nil, changed) { merged throws(DefaultsError) in
             try set(merged ?? value, key, unset)
         }
         return true
     }
 
-    /// Sets the value of a top-level key if the application's domain has the very value that the program had: then
-    /// there is nothing to merge.
+    /// Sets the value of a top-level key if the application's domain has the value that the program had: then there is
+    /// nothing to merge.
     package func setStored(
         _ value: PropertyList, forUTF8Key key: UnsafeBufferPointer<UInt8>, ifUnchangedFrom old: PropertyList
     ) throws(DefaultsError) -> Bool {
-        guard let present = try domain.value(key, state, []), present.isIdentical(to: old) else { return false }
-        try setStored(value, forUTF8Key: key)
-        return true
+        try setStored(value, key) { own, unset throws(DefaultsError) in
+            try setWhole(own, of: key, unset, ifStill: Seen(value: old))
+        }
     }
 
     private func set(
@@ -330,11 +341,10 @@ extension DefaultsStore {
         ifStill seen: Seen? = nil
     ) throws(DefaultsError) -> Bool? {
         let rest = PropertyListPath(Array(path.steps.dropFirst()))
-        let seen = domain.isImmediate ? nil : seen
         var isLate = false
         if rest.isEmpty {
             let changed = { (_: PropertyList) in nil as PropertyList? }
-            let isChanged = try domain.overLatest(key, state, changed) { _ throws(DefaultsError) in
+            let isChanged = try domain.overLatest(key, state, ifStill: seen, changed) { _ throws(DefaultsError) in
                 let isChanged = try domain.remove(key, unset, ifStill: seen, state)
                 isLate = isChanged == nil
                 return isChanged ?? false
@@ -351,7 +361,7 @@ extension DefaultsStore {
             return true
         }
         let changed = { (seen: PropertyList) throws(PropertyListError) in try seen.removing(at: rest) ?? seen }
-        let isChanged = try domain.overLatest(key, state, changed) { merged throws(DefaultsError) in
+        let isChanged = try domain.overLatest(key, state, ifStill: seen, changed) { merged throws(DefaultsError) in
             if let merged { return try set(merged, key, unset) }
             let outcome = { (own: PropertyList?) in try? own?.removing(at: rest) ?? own ?? emptyDictionary }
             return try underSchema(key, outcome, unset, at: path, ifStill: seen, &isLate) {

@@ -51,8 +51,9 @@ final class LowerLayers: @unchecked Sendable {
         for domain in domains {
             if let top = try domain.value(key), let found = top.uppermost(steps) { return found }
         }
-        if let top = registered[utf8: key], let found = top.uppermost(steps) { return found }
-        return schemaDefaults[utf8: key]?.uppermost(steps) ?? .alone(nil)
+        let top = domain.lock.withLock { state.registered[utf8: key] }
+        if let found = top?.uppermost(steps) { return found }
+        return schema == nil ? .alone(nil) : schemaDefaults[utf8: key]?.uppermost(steps) ?? .alone(nil)
     }
 
     /// Checks a value of the store by the schema, with what it shows of the lower layers.

@@ -25,13 +25,12 @@ internal import PropertyLists
 ) -> kv_status {
     reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
-        if type == nil, let ancestor = optionalTree(ancestor), let ours = optionalTree(ours),
-            let key = try onlyKey(steps, count, in: store),
-            try store.setStored(ours, forUTF8Key: key, ifUnchangedFrom: ancestor)
-        {
-            return try give(([], 0), of: store, dropped, conflicts)
+        let (ancestor, ours) = (optionalTree(ancestor), optionalTree(ours))
+        guard let ancestor, let ours else {
+            return try give(
+                try store.merge(ancestor, ours, at: try path(steps, count), type), of: store, dropped, conflicts)
         }
-        let found = try store.merge(optionalTree(ancestor), optionalTree(ours), at: try path(steps, count), type)
+        let found = try merge(store, steps, count, ancestor, ours, type)
         return try give(found, of: store, dropped, conflicts)
     }
 }
@@ -49,10 +48,23 @@ internal import PropertyLists
     }
 }
 
+/// What a merge found.
+struct Merged {
+    fileprivate var conflicts: [MergeConflict] = []
+    /// The number of dropped elements.
+    fileprivate var dropped = 0
+
+    /// Has the store report the conflicts; gives the number of dropped elements.
+    func reported(to store: DefaultsStore) -> Int {
+        store.report(conflicts)
+        return dropped
+    }
+}
+
 /// Gives what a merge found. Without a place for the conflicts the store reports them.
 private func give(
-    _ found: (conflicts: [MergeConflict], dropped: Int), of store: DefaultsStore,
-    _ dropped: UnsafeMutablePointer<Int>?, _ conflicts: UnsafeMutablePointer<OpaquePointer?>?
+    _ found: Merged, of store: DefaultsStore, _ dropped: UnsafeMutablePointer<Int>?,
+    _ conflicts: UnsafeMutablePointer<OpaquePointer?>?
 ) throws -> kv_status {
     dropped?.pointee = found.dropped
     if conflicts == nil {
@@ -63,8 +75,21 @@ private func give(
     return KV_OK
 }
 
+/// Merges a change in a store. What nobody else has changed is set as a whole, where no type has a say in it.
+func merge(
+    _ store: DefaultsStore, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ ancestor: PropertyList,
+    _ ours: PropertyList, _ type: OpaquePointer?
+) throws -> Merged {
+    if type == nil, let key = try onlyKey(steps, count, in: store),
+        try store.setStored(ours, forUTF8Key: key, ifUnchangedFrom: ancestor)
+    {
+        return Merged()
+    }
+    return try store.merge(ancestor, ours, at: try path(steps, count), type)
+}
+
 /// A storage with merges of values as they are stored.
-private protocol MergingStorage: PropertyListStorage, SchemaStorage {
+protocol MergingStorage: PropertyListStorage, SchemaStorage {
     func merge(
         ancestor: PropertyList?, ours: PropertyList?, at path: PropertyListPath
     ) throws(DefaultsError) -> [MergeConflict]
@@ -74,21 +99,23 @@ private protocol MergingStorage: PropertyListStorage, SchemaStorage {
 
 extension DefaultsStore: MergingStorage {}
 extension DefaultsTransaction: MergingStorage {
-    fileprivate func type(at path: PropertyListPath) -> CodableType? { store.type(at: path) }
+    func type(at path: PropertyListPath) -> CodableType? { store.type(at: path) }
 }
 
 extension MergingStorage {
     /// Sets what differs, as the type shows values, or the schema.
-    fileprivate func merge(
+    func merge(
         _ ancestor: PropertyList?, _ ours: PropertyList?, at path: PropertyListPath, _ type: OpaquePointer?
-    ) throws -> (conflicts: [MergeConflict], dropped: Int) {
-        guard let ours, !path.isEmpty else { return (try merge(ancestor: ancestor, ours: ours, at: path), 0) }
+    ) throws -> Merged {
+        guard let ours, !path.isEmpty else {
+            return Merged(conflicts: try merge(ancestor: ancestor, ours: ours, at: path))
+        }
         let options = CodableType.EncodeOptions(ancestor: ancestor)
         if let type = Handle.borrow(type, as: TypeHandle.self)?.type {
-            return ([], try set(ours, at: path, as: type, options: options))
+            return Merged(dropped: try set(ours, at: path, as: type, options: options))
         }
-        if self.type(at: path) != nil { return ([], try set(ours, at: path, options.change)) }
-        return (try merge(ancestor: ancestor, ours: ours, at: path), 0)
+        if self.type(at: path) != nil { return Merged(dropped: try set(ours, at: path, options.change)) }
+        return Merged(conflicts: try merge(ancestor: ancestor, ours: ours, at: path))
     }
 }
 

@@ -40,16 +40,16 @@ extension kv_view {
     }
 }
 
-// MARK: - Stores, without a tree in between
+// MARK: - Stores and transactions, without a tree in between
 
-@c @implementation public func kv_store_set_nodes(
-    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ nodes: UnsafePointer<kv_node>?,
-    _ nodeCount: Int, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int, _ type: OpaquePointer?, _ flags: UInt32,
-    _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+/// Gives a view of the value, with its lease, or says that it is absent.
+private func give(
+    _ value: PropertyList?, _ view: UnsafeMutablePointer<kv_view>, _ lease: UnsafeMutablePointer<OpaquePointer?>
 ) -> kv_status {
-    set(store, steps, count, typed: type, flags, dropped, error) {
-        try list(copying: nodes, nodeCount, bytes, byteCount)
-    }
+    guard let value else { return KV_ABSENT }
+    view.pointee = kv_view(borrowing: value)
+    lease.pointee = Handle.give(value.document)
+    return KV_OK
 }
 
 @c @implementation public func kv_store_get_view(
@@ -60,20 +60,75 @@ extension kv_view {
     reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
         guard let view, let lease else { throw Failure.invalidArgument("view or lease is NULL") }
-        guard let value = try read(store, steps, count, typed: type) else { return KV_ABSENT }
-        view.pointee = kv_view(borrowing: value)
-        lease.pointee = Handle.give(value.document)
-        return KV_OK
+        return give(try read(store, steps, count, typed: type), view, lease)
     }
 }
 
-@c @implementation public func kv_lease_tree(
-    _ lease: OpaquePointer?, _ view: UnsafePointer<kv_view>?
-) -> OpaquePointer? {
+@c @implementation public func kv_transaction_get_view(
+    _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ type: OpaquePointer?,
+    _ view: UnsafeMutablePointer<kv_view>?, _ lease: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
+        guard let view, let lease else { throw Failure.invalidArgument("view or lease is NULL") }
+        return give(try read(transaction, steps, count, as: type), view, lease)
+    }
+}
+
+/// The value of a view that a lease keeps; nil without a lease.
+private func value(_ view: UnsafePointer<kv_view>?, _ lease: OpaquePointer?) -> PropertyList? {
     guard let document = Handle.borrow(lease, as: Document.self), let node = view?.pointee.node else { return nil }
     let index = node - document.nodes
-    guard index >= 0, index < document.nodeCount else { return nil }
-    return Handle.give(TreeHandle(PropertyList(document: document, index: index)))
+    return 0..<document.nodeCount ~= index ? PropertyList(document: document, index: index) : nil
+}
+
+/// Sets a copy of nodes; its lease takes the place of the one given.
+///
+/// - Parameter set: given the value, and the value that the program had, gives the number of dropped elements.
+private func setNodes(
+    _ steps: UnsafePointer<kv_step>?, _ count: Int, _ nodes: UnsafePointer<kv_node>?, _ nodeCount: Int,
+    _ bytes: UnsafePointer<CChar>?, _ byteCount: Int, _ view: UnsafeMutablePointer<kv_view>?,
+    _ lease: UnsafeMutablePointer<OpaquePointer?>?, _ dropped: UnsafeMutablePointer<Int>?,
+    _ set: (PropertyList, PropertyList?) throws -> Int
+) throws -> kv_status {
+    let had = value(view, lease?.pointee)
+    let new = try placing(steps, count) { try list(copying: nodes, nodeCount, bytes, byteCount) }
+    let found = try set(new, had)
+    dropped?.pointee = found
+    guard had != nil, let view, let lease else { return KV_OK }
+    kv_lease_free(lease.pointee)
+    return give(new, view, lease)
+}
+
+@c @implementation public func kv_store_set_nodes(
+    _ store: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ nodes: UnsafePointer<kv_node>?,
+    _ nodeCount: Int, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int, _ type: OpaquePointer?, _ flags: UInt32,
+    _ view: UnsafeMutablePointer<kv_view>?, _ lease: UnsafeMutablePointer<OpaquePointer?>?,
+    _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let store = try require(store, DefaultsStore.self, "store")
+        return try setNodes(steps, count, nodes, nodeCount, bytes, byteCount, view, lease, dropped) { value, had in
+            guard let had, flags == 0 else { return try write(store, steps, count, value, typed: type, flags) }
+            return try merge(store, steps, count, had, value, type).reported(to: store)
+        }
+    }
+}
+
+@c @implementation public func kv_transaction_set_nodes(
+    _ transaction: OpaquePointer?, _ steps: UnsafePointer<kv_step>?, _ count: Int, _ nodes: UnsafePointer<kv_node>?,
+    _ nodeCount: Int, _ bytes: UnsafePointer<CChar>?, _ byteCount: Int, _ type: OpaquePointer?, _ flags: UInt32,
+    _ view: UnsafeMutablePointer<kv_view>?, _ lease: UnsafeMutablePointer<OpaquePointer?>?,
+    _ dropped: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> kv_status {
+    reporting(error) {
+        let transaction = try require(transaction, TransactionHandle.self, "transaction").transaction
+        return try setNodes(steps, count, nodes, nodeCount, bytes, byteCount, view, lease, dropped) { value, had in
+            guard let had, flags == 0 else { return try write(transaction, steps, count, value, type, flags) }
+            return try transaction.merge(had, value, at: try path(steps, count), type).reported(to: transaction.store)
+        }
+    }
 }
 
 @c @implementation public func kv_lease_free(_ lease: OpaquePointer?) {

@@ -89,7 +89,8 @@ func set(
     }
 }
 
-private func placing(
+/// The value that `value` gives. The path of its error begins with the path that it is set at.
+func placing(
     _ steps: UnsafePointer<kv_step>?, _ count: Int, _ value: () throws -> PropertyList
 ) throws -> PropertyList {
     do {

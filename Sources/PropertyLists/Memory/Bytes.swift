@@ -46,9 +46,9 @@ package func leadingWord(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 
         let last = (raw + (count &- 4)).loadUnaligned(as: UInt32.self).bigEndian
         return UInt64(first) << 32 | UInt64(last << UInt32(8 &* (8 &- count)))
     }
-    var result: UInt64 = 0
-    for index in 0..<count { result |= UInt64(base[start &+ index]) << UInt64(56 &- 8 &* index) }
-    return result
+    // The first, the middle and the last of one to three bytes, which may be one byte, each in its place.
+    let bytes = { (index: Int) in UInt64(base[start &+ index]) << UInt64(56 &- 8 &* index) }
+    return bytes(0) | bytes(count / 2) | bytes(count &- 1)
 }
 
 /// A hash of bytes: eight at a time, each mixed by a multiplication whose two halves are folded.
@@ -101,8 +101,10 @@ package struct ByteSurvey {
             let first = bytes.loadUnaligned(as: UInt32.self)
             let last = bytes.loadUnaligned(fromByteOffset: bytes.count &- 4, as: UInt32.self)
             survey(UInt64(first) << 32 | UInt64(last))
-        } else {
-            for byte in bytes { survey(0x2020_2020_2020_2000 | UInt64(byte)) }
+        } else if let first = bytes.first {
+            // The first, the middle and the last of one to three.
+            let others = UInt64(bytes[bytes.count / 2]) << 8 | UInt64(bytes[bytes.count &- 1])
+            survey(0x2020_2020_2000_0000 | UInt64(first) << 16 | others)
         }
         isASCII = high & 0x8080_8080_8080_8080 == 0
         isPlain = (high | low) & 0x8080_8080_8080_8080 == 0

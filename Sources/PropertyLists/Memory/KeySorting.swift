@@ -8,35 +8,54 @@ package func sortKeys(
     _ keys: UnsafeMutableBufferPointer<kv_node>, bytes: UnsafeBufferPointer<UInt8>
 ) -> Int {
     guard keys.count > 1 else { return keys.count }
+    if keys.count < 64 { return sortFew(keys, bytes) }
     return withUnsafeTemporaryAllocation(of: KeyEntry.self, capacity: keys.count) { entries in
         let text = KeyText(keys: keys, bytes: bytes)
-        let areFew = keys.count < 64
-        let shared = areFew ? 0 : text.sharedLength()
+        let shared = text.sharedLength()
         var isSorted = true
         for slot in keys.indices {
             let entry = KeyEntry(word: leadingWord(text[slot], from: shared), slot: slot)
             entries.initializeElement(at: slot, to: entry)
-            guard slot > 0 else { continue }
-            let order = text.compare(entries[slot - 1], entry)
-            isSorted = isSorted && order < 0
-            if areFew, order > 0 { insert(entry, into: entries, before: slot, text) }
+            if slot > 0, text.compare(entries[slot - 1], entry) >= 0 { isSorted = false }
         }
         if isSorted { return keys.count }
-        if !areFew { sortMany(entries, text) }
+        sortMany(entries, text)
         return arrange(keys, entries, bytes)
     }
 }
 
-/// Inserts an entry behind those that are not greater: of equal keys the last written comes last.
-private func insert(
-    _ entry: KeyEntry, into entries: UnsafeMutableBufferPointer<KeyEntry>, before end: Int, _ text: KeyText
-) {
-    var place = end
-    while place > 0, text.compare(entries[place - 1], entry) > 0 {
-        entries[place] = entries[place - 1]
-        place -= 1
+/// Sorts by insertion: each key goes into the sorted ones before it, or takes the place of an equal one.
+private func sortFew(
+    _ keys: UnsafeMutableBufferPointer<kv_node>, _ bytes: UnsafeBufferPointer<UInt8>
+) -> Int {
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: keys.count) { words in
+        let text = KeyText(keys: keys, bytes: bytes)
+        var kept = 0
+        for slot in keys.indices {
+            let key = keys[slot]
+            let word = leadingWord(text[slot])
+            var place = kept
+            var order = -1
+            while place > 0 {
+                let other = words[place - 1]
+                order = other == word ? compareBytes(text[place - 1], text[slot]) : other < word ? -1 : 1
+                if order <= 0 { break }
+                place -= 1
+            }
+            if place > 0, order == 0 {
+                keys[place - 1] = key
+                continue
+            }
+            for index in stride(from: kept, to: place, by: -1) {
+                keys[index] = keys[index - 1]
+                words[index] = words[index - 1]
+            }
+            keys[place] = key
+            words.initializeElement(at: place, to: word)
+            kept += 1
+        }
+        return kept
     }
-    entries[place] = entry
 }
 
 /// Brings the keys into the order of the entries. Of equal keys the last stays.

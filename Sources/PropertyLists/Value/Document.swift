@@ -106,6 +106,6 @@ extension kv_node {
 
     /// Whether the payload is an offset into the bytes.
     @inlinable package var hasBytes: Bool {
-        isKey || head == PropertyListKind.string.rawValue || head == PropertyListKind.data.rawValue
+        isKey || head &- PropertyListKind.string.rawValue <= 1  // a string, or data
     }
 }

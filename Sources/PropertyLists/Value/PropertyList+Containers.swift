@@ -16,7 +16,9 @@ extension PropertyList {
 
     /// The value of the key with these bytes; nil when it is absent or the value is no dictionary.
     package subscript(utf8 key: UnsafeBufferPointer<UInt8>) -> PropertyList? {
-        index(ofUTF8Key: key).map { PropertyList(document: document, index: $0) }
+        // A store looks into layers of which most are empty.
+        guard count > 0, let index = index(ofUTF8Key: key) else { return nil }
+        return PropertyList(document: document, index: index)
     }
 
     /// The node of the key's value; nil when the key is absent or the value is no dictionary.

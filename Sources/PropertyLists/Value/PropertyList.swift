@@ -33,7 +33,7 @@ public struct PropertyList: Sendable {
     package var isWholeDocument: Bool { index == 0 && node.span == document.nodeCount }
 
     /// The kind of the value: that of a scalar, array or dictionary.
-    public var kind: PropertyListKind { node.kind }
+    @inlinable public var kind: PropertyListKind { node.kind }
 
     /// A dictionary without entries.
     public static let emptyDictionary: PropertyList = {

@@ -264,7 +264,7 @@ static void flags(void) {
     CHECK(kv_store_set(store, path, steps, tree, NULL, 64, NULL, NULL) ==
           KV_INVALID_ARGUMENT);
     CHECK(kv_store_set_nodes(store, path, steps, &node, 1, NULL, 0, NULL, 64,
-                             NULL, NULL) == KV_INVALID_ARGUMENT);
+                             NULL, NULL, NULL, NULL) == KV_INVALID_ARGUMENT);
   }
   CHECK(kv_store_begin(store, 1, &transaction, NULL) == KV_OK);
   CHECK(kv_transaction_set(transaction, path, 1, tree, NULL, 64, NULL, NULL) ==

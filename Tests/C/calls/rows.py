@@ -62,7 +62,8 @@ ABSENT_IS_FINE = {"ancestor", "ours", "theirs", "type", "options", "context", "o
 NEEDED = {"state", "kv_type_declaration.type", "kv_type_json_schema.type",
           "kv_type_decode.type", "kv_type_encode.type", "kv_type_at.type", "kv_store_migrate_archive.type",
           "kv_store_begin.transaction", "kv_store_watch.watch", "kv_store_watch_events.watch",
-          "kv_store_get_view.view", "kv_store_get_view.lease"}
+          "kv_store_get_view.view", "kv_store_get_view.lease",
+          "kv_transaction_get_view.view", "kv_transaction_get_view.lease"}
 
 
 def good(function, parameter):

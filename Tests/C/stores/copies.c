@@ -44,8 +44,8 @@ static int set_scalars(kv_store *store) {
 }
 static int set_nodes(kv_store *store) {
   kv_node node = {KV_NODE_INTEGER, 0, 800};
-  return good(
-      kv_store_set_nodes(store, WIDTH, &node, 1, NULL, 0, NULL, 0, NULL, NULL));
+  return good(kv_store_set_nodes(store, WIDTH, &node, 1, NULL, 0, NULL, 0, NULL,
+                                 NULL, NULL, NULL));
 }
 static int compare_and_set(kv_store *store) {
   kv_tree *tree = integer_tree(800);

@@ -72,18 +72,47 @@ static void types(void) {
   kv_store_free(store);
 }
 
-static void views(void) {
-  kv_step path = kv_key("w");
+/* {"a": value}, as nodes with the text "a". */
+#define RECORD(value)                                            \
+  {                                                              \
+    {KV_NODE_DICTIONARY, 1, 3}, {KV_NODE_INTEGER, 0, (value)}, { \
+      KV_NODE_KEY | 1, 1, 0                                      \
+    }                                                            \
+  }
+
+/* A lease has what the program had, and then what it set. */
+static void leases(void) {
+  kv_step path = kv_key("w"), inner = kv_key("b");
   kv_store *store = new_store("{\"w\": {\"a\": 1}}");
+  kv_tree *other = parse("[2]");
+  kv_step steps[2] = {path, inner};
+  kv_node two[] = RECORD(2), three[] = RECORD(3);
+  kv_transaction *transaction = NULL;
   kv_view view;
   kv_lease *lease = NULL;
   CHECK(kv_store_get_view(store, &path, 1, NULL, &view, &lease, NULL) == KV_OK);
-  kv_tree *tree = kv_lease_tree(lease, &view);
+  CHECK(kv_store_set(store, steps, 2, other, NULL, 0, NULL, NULL) == KV_OK);
+  CHECK(kv_store_set_nodes(store, &path, 1, two, 3, "a", 1, NULL, 0, &view,
+                           &lease, NULL, NULL) == KV_OK);
+  CHECK_NAMED(view.node[1].payload == 2, "the lease has what was set");
+  CHECK(holds(store, "{\"a\": 2, \"b\": [2]}"));
+  CHECK(kv_store_begin(store, 1, &transaction, NULL) == KV_OK);
+  CHECK(kv_transaction_set_nodes(transaction, &path, 1, three, 3, "a", 1, NULL,
+                                 0, &view, &lease, NULL, NULL) == KV_OK);
+  CHECK(kv_transaction_set_nodes(transaction, &path, 1, two, 2, "a", 1, NULL, 0,
+                                 &view, &lease, NULL, NULL) == KV_MALFORMED);
+  CHECK_NAMED(view.node[1].payload == 3, "a call that fails leaves it alone");
   kv_lease_free(lease);
-  kv_tree *expected = parse("{\"a\": 1}");
-  CHECK(kv_tree_equal(tree, expected));
-  kv_tree_free(expected);
-  kv_tree_free(tree);
+  CHECK(kv_transaction_get_view(transaction, &path, 1, NULL, &view, &lease,
+                                NULL) == KV_OK);
+  CHECK(view.node->count == 2);
+  CHECK(kv_transaction_commit(transaction, NULL) == KV_OK);
+  CHECK(holds(store, "{\"a\": 3, \"b\": [2]}"));
+  CHECK(kv_store_set_nodes(store, &path, 1, two, 3, "a", 1, NULL, KV_REPLACE,
+                           &view, &lease, NULL, NULL) == KV_OK);
+  CHECK(holds(store, "{\"a\": 2}"));
+  kv_lease_free(lease);
+  kv_tree_free(other);
   kv_store_free(store);
 }
 
@@ -92,6 +121,6 @@ int main(void) {
   CHECK(kv_merge(NULL, NULL, NULL, &merged, NULL, NULL) == KV_ABSENT);
   stores();
   types();
-  views();
+  leases();
   return finish_checks();
 }

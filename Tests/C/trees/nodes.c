@@ -47,7 +47,7 @@ static void leases(void) {
   kv_view view;
   kv_lease *lease = NULL;
   CHECK(kv_store_set_nodes(store, &key, 1, nodes, 3, "n", 1, NULL, 0, NULL,
-                           NULL) == KV_OK);
+                           NULL, NULL, NULL) == KV_OK);
   CHECK(kv_store_get_view(store, &key, 1, NULL, &view, &lease, NULL) == KV_OK);
   CHECK(kv_store_remove(store, &key, 1, NULL) == KV_OK);
   kv_store_free(store);
@@ -67,28 +67,28 @@ static void records(void) {
   kv_tree *found = NULL, *expected = parse("{\"a\": \"hi\", \"n\": 7}");
   kv_error *error = NULL;
   CHECK(kv_store_set_nodes(store, &key, 1, record, 5, "nahi", 4, NULL, 0, NULL,
-                           NULL) == KV_OK);
+                           NULL, NULL, NULL) == KV_OK);
   CHECK(kv_store_get(store, &key, 1, NULL, &found, NULL) == KV_OK);
   CHECK(kv_tree_equal(found, expected));
   CHECK(kv_store_set_nodes(store, &key, 1, record, 5, "nah\xFF", 4, NULL, 0,
-                           NULL, &error) == KV_INVALID_VALUE);
+                           NULL, NULL, NULL, &error) == KV_INVALID_VALUE);
   CHECK_NAMED(text_equals(kv_error_path(error), "w.a"),
               "the place begins with the path that is set");
   kv_error_free(error);
   CHECK_NAMED(kv_store_set_nodes(store, &key, 1, record, 5, "nah", 3, NULL, 0,
-                                 NULL, NULL) == KV_MALFORMED,
+                                 NULL, NULL, NULL, NULL) == KV_MALFORMED,
               "a string that reaches beyond the bytes");
   CHECK_NAMED(kv_store_set_nodes(store, &key, 1, record, 5, "nnhi", 4, NULL, 0,
-                                 NULL, NULL) == KV_INVALID_VALUE,
+                                 NULL, NULL, NULL, NULL) == KV_INVALID_VALUE,
               "a key that stands twice");
   record[1].head = KV_NODE_DICTIONARY;
   record[1].payload = 1;
   CHECK_NAMED(kv_store_set_nodes(store, &key, 1, record, 5, "nahi", 4, NULL, 0,
-                                 NULL, NULL) == KV_OK,
+                                 NULL, NULL, NULL, NULL) == KV_OK,
               "an empty dictionary is one node");
   record[3].head = KV_NODE_KEY | 2;
   CHECK_NAMED(kv_store_set_nodes(store, &key, 1, record, 5, "nahi", 4, NULL, 0,
-                                 NULL, NULL) == KV_MALFORMED,
+                                 NULL, NULL, NULL, NULL) == KV_MALFORMED,
               "two keys that lead to one value");
   kv_tree_free(found);
   kv_tree_free(expected);

@@ -93,6 +93,38 @@ import Testing
         #expect(try store.value(at: place)?.count == 8 * rounds)
     }
 
+    // proves: G20
+    @Test(
+        "eight threads that set what nobody has changed lose nothing",
+        arguments: [DefaultsDurability.manual, .immediate])
+    func setsUnchanged(durability: DefaultsDurability) throws {
+        let store = try DefaultsStore.open(
+            "scratch",
+            options: options {
+                $0.engine = .memory
+                $0.durability = durability
+            })
+        try store.set([:], at: ["shared"])
+        let failures = Box<[String]>([])
+        let rounds = 60
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            do {
+                for round in 0..<rounds {
+                    guard let before = try store.stored(at: ["shared"]) else { continue }
+                    let after = try before.setting(list(round), at: [.key("t\(thread)-\(round)")])
+                    let isSet = try Array("shared".utf8).withUnsafeBufferPointer {
+                        try store.setStored(after, forUTF8Key: $0, ifUnchangedFrom: before)
+                    }
+                    if !isSet { try store.merge(ancestor: before, ours: after, at: ["shared"]) }
+                }
+            } catch {
+                failures.change { $0.append("\(error)") }
+            }
+        }
+        #expect(failures.value == [])
+        #expect(try store.value(at: ["shared"])?.count == 8 * rounds)
+    }
+
     @Test("the transaction of a thread that has ended is no later thread's")
     func endedThreads() throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })

@@ -6,17 +6,16 @@
 
 #define SWEEPER_NAME "kvcodable.sweeper"
 
-static const char table_key; /* of the registry: the values by their tables */
-
-struct kvl_given {
-  kvl_given *next;
+/* The value that a get gave, with its place and its type. */
+typedef struct kvl_given {
+  struct kvl_given *next;
   kvl_found found;
   kv_type *type;    /* NULL for the schema's, or none */
   uint64_t session; /* the number of its handle */
   int is_alive;     /* its table is: only while a sweep runs */
   size_t count;
   kv_step steps[]; /* and the bytes of their keys behind them */
-};
+} kvl_given;
 
 /* The values that are noted. The weak table refers to them by light userdata:
  * a userdata with a finalizer for each get would take as long as the get. One
@@ -24,17 +23,13 @@ struct kvl_given {
  * collector, and frees the values whose tables are gone. */
 struct kvl_givens {
   kvl_given *first;
+  int table_ref; /* of the registry: the values by their tables */
   int has_sweeper;
 };
 
-void kvl_free_found(kvl_found *found) {
-  kv_lease_free(found->lease);
-  kv_tree_free(found->tree);
-}
-
 static void free_given(void *object) {
   kvl_given *given = object;
-  kvl_free_found(&given->found);
+  kv_lease_free(given->found.lease);
   kv_type_free(given->type);
   free(given);
 }
@@ -51,8 +46,8 @@ static void free_givens(void *object) {
 
 /* ---- Sweeping */
 
-static void mark(lua_State *L) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &table_key);
+static void mark(lua_State *L, const struct kvl_givens *givens) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, givens->table_ref);
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
     ((kvl_given *)lua_touserdata(L, -1))->is_alive = 1;
   lua_pop(L, 1);
@@ -63,7 +58,7 @@ static int sweep(lua_State *L) {
   kvl_state *state = lua_touserdata(L, lua_upvalueindex(1));
   if (state->is_over) return 0;
   state->givens->has_sweeper = 0;
-  mark(L);
+  mark(L, state->givens);
   for (kvl_given **link = &state->givens->first; *link;) {
     kvl_given *given = *link;
     if (given->is_alive) {
@@ -84,17 +79,17 @@ void kvl_open_given(lua_State *L) {
   lua_pushcclosure(L, sweep, 1);
   lua_setfield(L, -2, "__gc");
   lua_pop(L, 1);
-  lua_newtable(L);
-  lua_newtable(L);
-  lua_pushliteral(L, "k");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &table_key);
   kvl_owned *owned = kvl_own(L, state);
   state->givens = calloc(1, sizeof *state->givens);
   if (!state->givens) luaL_error(L, "not enough memory");
   owned->object = state->givens;
   owned->free_object = free_givens;
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  state->givens->table_ref = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
 /* ---- Places */
@@ -137,11 +132,11 @@ static int is_at(const kvl_given *given, const kvl_path *path) {
 
 void kvl_keep_given(lua_State *L, kvl_state *state, const kvl_handle *session,
                     const kvl_path *path, const kv_type *type,
-                    kvl_found *found) {
+                    const kvl_found *found) {
   kvl_given *given = malloc(sizeof *given + path->count * sizeof *given->steps +
                             key_bytes(path));
   if (!given) {
-    kvl_free_found(found);
+    kv_lease_free(found->lease);
     luaL_error(L, "not enough memory");
     return;
   }
@@ -168,34 +163,23 @@ void kvl_note_given(lua_State *L, kvl_state *state) {
   given->next = state->givens->first;
   state->givens->first = given;
   /* Runs no finalizer, so that no sweep comes before the table has the value. */
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &table_key);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, state->givens->table_ref);
   lua_pushvalue(L, -2);
   lua_pushlightuserdata(L, given);
   lua_rawset(L, -3);
   lua_pop(L, 1);
 }
 
-kvl_given *kvl_given_at(lua_State *L, int index, const kvl_handle *session,
+kvl_found *kvl_given_at(lua_State *L, int index, const kvl_handle *session,
                         const kvl_path *path, const kv_type *type) {
   if (!lua_istable(L, index)) return NULL;
   index = lua_absindex(L, index);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &table_key);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, session->state->givens->table_ref);
   lua_pushvalue(L, index);
   lua_rawget(L, -2);
   kvl_given *given = lua_touserdata(L, -1);
   lua_pop(L, 2);
   if (!given || given->session != session->number) return NULL;
   if (given->type != type && !kv_type_equal(given->type, type)) return NULL;
-  return is_at(given, path) && kvl_given_tree(given) ? given : NULL;
-}
-
-const kv_tree *kvl_given_tree(kvl_given *given) {
-  kvl_found *found = &given->found;
-  if (!found->tree) found->tree = kv_lease_tree(found->lease, &found->view);
-  return found->tree;
-}
-
-void kvl_set_given(kvl_given *given, kv_tree *tree) {
-  kvl_free_found(&given->found);
-  given->found = (kvl_found){.tree = tree};
+  return is_at(given, path) ? &given->found : NULL;
 }

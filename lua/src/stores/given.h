@@ -7,19 +7,6 @@
 
 #include "../handle.h"
 
-/* The value that a get gave, with its place and its type. */
-typedef struct kvl_given kvl_given;
-
-/* A value of the library, and what keeps it alive: a lease or a tree. */
-typedef struct kvl_found {
-  kv_view view;
-  kv_lease *lease;
-  kv_tree *tree;
-} kvl_found;
-
-/* Frees the lease and the tree. */
-void kvl_free_found(kvl_found *found);
-
 /* Makes the weak table of given values, in a function whose upvalue 1 is the
  * state. */
 void kvl_open_given(lua_State *L);
@@ -28,7 +15,7 @@ void kvl_open_given(lua_State *L);
  * the value, also when it raises for lack of memory. */
 void kvl_keep_given(lua_State *L, kvl_state *state, const kvl_handle *session,
                     const kvl_path *path, const kv_type *type,
-                    kvl_found *found);
+                    const kvl_found *found);
 
 /* Notes that a get gave the table on top for the value in the box below it, and
  * removes the box. Another value than a table is not noted. */
@@ -37,13 +24,7 @@ void kvl_note_given(lua_State *L, kvl_state *state);
 /* The value for which a get at the path gave the table at `index`, as this type;
  * NULL for another value. A transaction's values end with it. The result lasts
  * as long as the table. */
-kvl_given *kvl_given_at(lua_State *L, int index, const kvl_handle *session,
+kvl_found *kvl_given_at(lua_State *L, int index, const kvl_handle *session,
                         const kvl_path *path, const kv_type *type);
-
-/* The value as a tree, which `given` owns. */
-const kv_tree *kvl_given_tree(kvl_given *given);
-
-/* Replaces the value. Takes the tree. */
-void kvl_set_given(kvl_given *given, kv_tree *tree);
 
 #endif

@@ -58,19 +58,6 @@ static int is_container(const kv_view *view) {
          view->node->head == KV_NODE_DICTIONARY;
 }
 
-/* Finds the value at the path: a store's in one call, read from the document
- * itself. */
-static kv_status find(const kvl_handle *session, const kvl_path *path,
-                      const kv_type *type, kvl_found *found, kv_error **error) {
-  if (session->store)
-    return kv_store_get_view(session->store, path->steps, path->count, type,
-                             &found->view, &found->lease, error);
-  kv_status status = kv_transaction_get(session->transaction, path->steps,
-                                        path->count, type, &found->tree, error);
-  if (status == KV_OK) kv_tree_view(found->tree, &found->view);
-  return status;
-}
-
 /* Pushes the value at the path, or nil. Pushes the box that kvl_note_given()
  * takes below an array or a dictionary, and gives 1. */
 static int push_value(lua_State *L, kvl_state *state, kvl_handle *session,
@@ -79,7 +66,8 @@ static int push_value(lua_State *L, kvl_state *state, kvl_handle *session,
     kvl_refuse_handle(L); /* a Lua call closed it */
   kv_error *error = NULL;
   kvl_found found = {0};
-  kv_status status = find(session, path, type, &found, &error);
+  kv_status status =
+      kvl_find(session, path->steps, path->count, type, &found, &error);
   if (status < 0) kvl_raise(L, state, status, error);
   if (status == KV_ABSENT) {
     lua_pushnil(L);
@@ -90,10 +78,7 @@ static int push_value(lua_State *L, kvl_state *state, kvl_handle *session,
     kvl_push_borrowed(L, state, &found.view);
     return 1;
   }
-  if (found.lease)
-    kvl_push_view(L, state, &found.view, found.lease, free_lease);
-  else
-    kvl_push_view(L, state, &found.view, found.tree, kvl_free_tree);
+  kvl_push_view(L, state, &found.view, found.lease, free_lease);
   return 0;
 }
 
@@ -148,29 +133,8 @@ void kvl_check_writable(lua_State *L, kvl_state *state, const kv_store *store,
   kvl_raise(L, state, status, error);
 }
 
-/* Stores what differs between what get gave and the Lua value at `value`. */
-static kv_status put_changes(lua_State *L, kvl_state *state,
-                             kvl_handle *session, const kvl_path *path,
-                             const kv_type *type, kvl_given *given,
-                             size_t *dropped, kv_error **error) {
-  kv_tree *tree = kvl_written_tree(L, state, path);
-  if (!tree) lua_error(L);
-  kv_status status =
-      session->store ? kv_store_merge(session->store, path->steps, path->count,
-                                      kvl_given_tree(given), tree, type,
-                                      dropped, NULL, error)
-                     : kv_transaction_merge(session->transaction, path->steps,
-                                            path->count, kvl_given_tree(given),
-                                            tree, type, dropped, NULL, error);
-  if (status == KV_OK)
-    kvl_set_given(given, tree);
-  else
-    kv_tree_free(tree);
-  return status;
-}
-
-/* Stores the Lua value at `value`, as the type says, unless that is NULL. What
- * get gave with the table at `had` is what the script had. */
+/* Stores the Lua value at `value`, as the type says, unless that is NULL. Where
+ * get gave the table at `had`, what differs from what it gave. */
 static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
                      const kvl_path *path, int value, int had,
                      const kv_type *type, uint32_t flags, size_t *dropped,
@@ -180,24 +144,22 @@ static kv_status put(lua_State *L, kvl_state *state, kvl_handle *session,
     kvl_refuse_handle(L); /* a Lua call closed it */
   if (!kvl_to_nodes(L, state, value, path)) lua_error(L);
   kvl_settle(state, session, path, type);
-  kvl_given *given =
+  kvl_found none = {0};
+  kvl_found *given =
       flags & KV_REPLACE ? NULL : kvl_given_at(L, had, session, path, type);
-  if (given)
-    return put_changes(L, state, session, path, type, given, dropped, error);
-  if (session->store) { /* in one call */
-    kv_status status = kv_store_set_nodes(
-        session->store, path->steps, path->count, state->nodes.data,
-        state->nodes.count, state->bytes.data, state->bytes.count, type, flags,
-        dropped, error);
-    kvl_trim(state);
-    return status;
-  }
-  kv_tree *tree = kvl_written_tree(L, state, path);
-  if (!tree) lua_error(L);
+  if (!given) given = &none;
   kv_status status =
-      kv_transaction_set(session->transaction, path->steps, path->count, tree,
-                         type, flags, dropped, error);
-  kv_tree_free(tree);
+      session->store
+          ? kv_store_set_nodes(
+                session->store, path->steps, path->count, state->nodes.data,
+                state->nodes.count, state->bytes.data, state->bytes.count, type,
+                flags, &given->view, &given->lease, dropped, error)
+          : kv_transaction_set_nodes(
+                session->transaction, path->steps, path->count,
+                state->nodes.data, state->nodes.count, state->bytes.data,
+                state->bytes.count, type, flags, &given->view, &given->lease,
+                dropped, error);
+  kvl_trim(state);
   return status;
 }
 

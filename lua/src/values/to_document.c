@@ -35,14 +35,13 @@ static int write_value(Walk *walk, int index, const Frame *frame);
 
 /* ---- Buffers */
 
-static int append_node(kvl_buffer *buffer, uint32_t head, uint32_t count,
-                       uint64_t payload) {
-  if (!kvl_reserve(buffer, 1, sizeof(kv_node))) return 0;
+/* Appends a node, for which there is room. */
+static void append_node(kvl_buffer *buffer, uint32_t head, uint32_t count,
+                        uint64_t payload) {
   kv_node *node = (kv_node *)buffer->data + buffer->count++;
   node->head = head;
   node->count = count;
   node->payload = payload;
-  return 1;
 }
 
 /* Notes the failure and its path; the frames live only until the walk unwinds.
@@ -78,8 +77,8 @@ static int too_large(Walk *walk, const Frame *frame, const char *what,
   return fail(walk, frame, KV_LIMIT_EXCEEDED, walk->text, NULL);
 }
 
-/* Copies the bytes, if they are kept, and appends a node that refers to
- * them. */
+/* Copies the bytes, if they are kept, and appends a node that refers to them,
+ * for which there is room. */
 static int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
                         const char *bytes, size_t length, const Frame *frame) {
   kvl_buffer *text = &walk->state->bytes;
@@ -89,8 +88,7 @@ static int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
   if (length > walk->state->max_bytes - offset)
     return too_large(walk, frame, "bytes of strings and data",
                      walk->state->max_bytes);
-  if (!append_node(nodes, head, (uint32_t)length, offset))
-    return no_memory(walk, frame);
+  append_node(nodes, head, (uint32_t)length, offset);
   walk->bytes = offset + length;
   if (walk->bytes > walk->kept) return 1;
   if (!kvl_reserve(text, length, 1)) return no_memory(walk, frame);
@@ -99,17 +97,17 @@ static int append_bytes(Walk *walk, kvl_buffer *nodes, uint32_t head,
   return 1;
 }
 
-static int scalar(Walk *walk, uint32_t kind, uint64_t payload,
-                  const Frame *frame) {
-  if (append_node(&walk->state->nodes, kind, 0, payload)) return 1;
-  return no_memory(walk, frame);
+static int scalar(Walk *walk, uint32_t kind, uint64_t payload) {
+  append_node(&walk->state->nodes, kind, 0, payload);
+  return 1;
 }
 
 /* ---- Tables */
 
 static size_t begin(kvl_state *state, uint32_t kind) {
   size_t header = state->nodes.count;
-  return append_node(&state->nodes, kind, 0, 0) ? header : SIZE_MAX;
+  append_node(&state->nodes, kind, 0, 0);
+  return header;
 }
 
 static void close_container(kvl_state *state, size_t header, size_t count) {
@@ -126,7 +124,6 @@ static int write_array(Walk *walk, int table, Frame *frame) {
   lua_Integer count = 0;
   int value = lua_gettop(L);
   int in_order = 1;
-  if (header == SIZE_MAX) return no_memory(walk, frame);
   do {
     frame->index = ++count;
     if (lua_isinteger(L, value - 1) && lua_tointeger(L, value - 1) == count) {
@@ -194,6 +191,8 @@ static int write_entries(Walk *walk, int table, Frame *frame, size_t header) {
     size_t distance = state->nodes.count - header;
     if (distance >= KV_NODE_KEY)
       return fail(walk, frame, KV_LIMIT_EXCEEDED, "too many values", NULL);
+    if (!kvl_reserve(&state->keys, 1, sizeof(kv_node)))
+      return no_memory(walk, frame);
     if (!append_bytes(walk, &state->keys, KV_NODE_KEY | (uint32_t)distance,
                       frame->key, frame->key_length, frame))
       return 0;
@@ -207,7 +206,6 @@ static int write_dictionary(Walk *walk, int table, Frame *frame) {
   kvl_state *state = walk->state;
   size_t header = begin(state, KV_NODE_DICTIONARY);
   size_t first = state->keys.count;
-  if (header == SIZE_MAX) return no_memory(walk, frame);
   if (!write_entries(walk, table, frame, header)) return 0;
   size_t count = state->keys.count - first;
   if (!append_keys(state, first)) return no_memory(walk, frame);
@@ -216,10 +214,8 @@ static int write_dictionary(Walk *walk, int table, Frame *frame) {
   return 1;
 }
 
-static int write_empty(Walk *walk, uint32_t kind, const Frame *frame) {
-  size_t header = begin(walk->state, kind);
-  if (header == SIZE_MAX) return no_memory(walk, frame);
-  close_container(walk->state, header, 0);
+static int write_empty(Walk *walk, uint32_t kind) {
+  close_container(walk->state, begin(walk->state, kind), 0);
   return 1;
 }
 
@@ -283,7 +279,7 @@ static int write_table(Walk *walk, int index, const Frame *outer) {
   }
   lua_pushnil(L);
   if (!lua_next(L, index))
-    return write_empty(walk, kind ? kind : KV_NODE_DICTIONARY, &frame);
+    return write_empty(walk, kind ? kind : KV_NODE_DICTIONARY);
   if (!kind) kind = first_kind(L, index);
   return kind == KV_NODE_ARRAY ? write_array(walk, index, &frame)
                                : write_dictionary(walk, index, &frame);
@@ -298,14 +294,14 @@ static int write_userdata(Walk *walk, int index, const Frame *frame) {
   if (lua_rawlen(L, index) == sizeof bits) memcpy(&bits, data, sizeof bits);
   switch (kvl_value_kind(L, walk->state, index)) {
     case KVL_DATE:
-      return scalar(walk, KV_NODE_DATE, bits, frame);
+      return scalar(walk, KV_NODE_DATE, bits);
     case KVL_UINT64:
       return scalar(walk, bits > INT64_MAX ? KV_NODE_UNSIGNED : KV_NODE_INTEGER,
-                    bits, frame);
+                    bits);
     case KVL_UID:
-      return scalar(walk, KV_NODE_UID, bits, frame);
+      return scalar(walk, KV_NODE_UID, bits);
     case KVL_NULL:
-      return scalar(walk, KV_NODE_NULL, 0, frame);
+      return scalar(walk, KV_NODE_NULL, 0);
     case KVL_ABSENT:
       return fail(walk, frame, KV_INVALID_VALUE,
                   "Expected a property-list value", "kv.absent");
@@ -317,9 +313,9 @@ static int write_userdata(Walk *walk, int index, const Frame *frame) {
     }
 #if !KVL_HAS_INTEGERS
     case KVL_INT64:
-      return scalar(walk, KV_NODE_INTEGER, bits, frame);
+      return scalar(walk, KV_NODE_INTEGER, bits);
     case KVL_REAL:
-      return scalar(walk, KV_NODE_REAL, bits, frame);
+      return scalar(walk, KV_NODE_REAL, bits);
 #endif
     default:
       return fail(walk, frame, KV_INVALID_VALUE,
@@ -335,7 +331,7 @@ static int write_foreign(Walk *walk, int index, const Frame *frame) {
     return fail(walk, frame, KV_CONFLICT,
                 "A finalizer changed a store while a value was taken", NULL);
   if (kind == KV_NODE_UNSIGNED && bits <= INT64_MAX) kind = KV_NODE_INTEGER;
-  if (kind != KV_NODE_NULL) return scalar(walk, (uint32_t)kind, bits, frame);
+  if (kind != KV_NODE_NULL) return scalar(walk, (uint32_t)kind, bits);
   return fail(walk, frame, KV_INVALID_VALUE, "Expected a property-list value",
               luaL_typename(walk->L, index));
 }
@@ -346,9 +342,10 @@ static int write_number(Walk *walk, int index, const Frame *frame) {
     uint64_t bits;
   } number;
 #if KVL_HAS_INTEGERS
+  (void)frame;
   if (lua_isinteger(walk->L, index))
     return scalar(walk, KV_NODE_INTEGER,
-                  (uint64_t)lua_tointeger(walk->L, index), frame);
+                  (uint64_t)lua_tointeger(walk->L, index));
   number.real = lua_tonumber(walk->L, index);
 #else
   number.real = lua_tonumber(walk->L, index);
@@ -356,10 +353,10 @@ static int write_number(Walk *walk, int index, const Frame *frame) {
     kvl_buffer *wholes = &walk->state->wholes;
     if (!kvl_reserve(wholes, 1, sizeof(size_t))) return no_memory(walk, frame);
     ((size_t *)wholes->data)[wholes->count++] = walk->state->nodes.count;
-    return scalar(walk, KV_NODE_INTEGER, (uint64_t)(int64_t)number.real, frame);
+    return scalar(walk, KV_NODE_INTEGER, (uint64_t)(int64_t)number.real);
   }
 #endif
-  return scalar(walk, KV_NODE_REAL, number.bits, frame);
+  return scalar(walk, KV_NODE_REAL, number.bits);
 }
 
 static int write_value(Walk *walk, int index, const Frame *frame) {
@@ -368,6 +365,8 @@ static int write_value(Walk *walk, int index, const Frame *frame) {
   int type = lua_type(L, index);
   if (state->nodes.count + state->keys.count >= state->max_nodes)
     return too_large(walk, frame, "values and keys", state->max_nodes);
+  if (!kvl_reserve(&state->nodes, 1, sizeof(kv_node)))
+    return no_memory(walk, frame);
   switch (type) {
     case LUA_TNUMBER:
       return write_number(walk, index, frame);
@@ -378,8 +377,7 @@ static int write_value(Walk *walk, int index, const Frame *frame) {
                           frame);
     }
     case LUA_TBOOLEAN:
-      return scalar(walk, KV_NODE_BOOLEAN, (uint64_t)lua_toboolean(L, index),
-                    frame);
+      return scalar(walk, KV_NODE_BOOLEAN, (uint64_t)lua_toboolean(L, index));
     case LUA_TTABLE:
       return write_table(walk, index, frame);
     case LUA_TUSERDATA:

@@ -103,36 +103,17 @@ static void settle(Settling *settling, size_t index, const kv_node *old,
   }
 }
 
-/* The value at a path, before it is set: of the session's store or transaction. */
-typedef struct Present {
-  kv_status status;
-  kv_view view;
-  kv_lease *lease;
-  kv_tree *tree;
-} Present;
-
-static Present present_value(const kvl_handle *session, const kv_step *steps,
-                             size_t count, const kv_type *type) {
-  Present found = {KV_OK, {NULL, NULL}, NULL, NULL};
-  if (session->store) {
-    found.status = kv_store_get_view(session->store, steps, count, type,
-                                     &found.view, &found.lease, NULL);
-  } else {
-    found.status = kv_transaction_get(session->transaction, steps, count, type,
-                                      &found.tree, NULL);
-    if (found.tree) found.status = kv_tree_view(found.tree, &found.view);
-  }
+/* The value at a path, before it is set; without a node if there is none. */
+static kvl_found present_value(const kvl_handle *session, const kv_step *steps,
+                               size_t count, const kv_type *type) {
+  kvl_found found = {0};
+  kvl_find(session, steps, count, type, &found, NULL);
   return found;
 }
 
-static void release(Present *found) {
-  kv_lease_free(found->lease);
-  kv_tree_free(found->tree);
-}
-
-static int is_integer(const Present *found) {
-  return found->status == KV_OK && (found->view.node->head == KV_NODE_INTEGER ||
-                                    found->view.node->head == KV_NODE_UNSIGNED);
+static int is_integer(const kv_node *node) {
+  return node &&
+         (node->head == KV_NODE_INTEGER || node->head == KV_NODE_UNSIGNED);
 }
 
 /* Whether the array that the last step of a path goes into has numbers, all of
@@ -145,15 +126,15 @@ static int is_in_reals(const kvl_handle *session, const kvl_path *path) {
   memcpy(steps, path->steps, count * sizeof *steps);
   if (steps[count - 1].index > 0) {
     steps[count - 1].index--;
-    Present before = present_value(session, steps, count, NULL);
-    int is_among_integers = is_integer(&before);
-    release(&before);
+    kvl_found before = present_value(session, steps, count, NULL);
+    int is_among_integers = is_integer(before.view.node);
+    kv_lease_free(before.lease);
     if (is_among_integers) return 0;
   }
-  Present array = present_value(session, steps, count - 1, NULL);
-  if (array.status == KV_OK && array.view.node->head == KV_NODE_ARRAY)
+  kvl_found array = present_value(session, steps, count - 1, NULL);
+  if (array.view.node && array.view.node->head == KV_NODE_ARRAY)
     is_real = has_reals_alone(array.view.node);
-  release(&array);
+  kv_lease_free(array.lease);
   return is_real;
 }
 
@@ -162,15 +143,15 @@ void kvl_settle(kvl_state *state, const kvl_handle *session,
   const size_t *wholes = state->wholes.data;
   size_t count = path->count;
   if (state->wholes.count == 0) return;
-  Present old = present_value(session, path->steps, count, type);
-  int has_number = is_integer(&old);
-  if (old.status == KV_OK) {
+  kvl_found old = present_value(session, path->steps, count, type);
+  int has_number = is_integer(old.view.node);
+  if (old.view.node) {
     Settling settling = {state->nodes.data, state->bytes.data, wholes,
                          wholes + state->wholes.count, old.view};
     settle(&settling, 0, old.view.node, 0);
     has_number |= old.view.node->head == KV_NODE_REAL;
   }
-  release(&old);
+  kv_lease_free(old.lease);
   /* A whole number that replaces no number goes by the other elements of its
    * array, where no type says its kind. */
   if (wholes[0] == 0 && !has_number && !type && count > 0 &&
