@@ -1441,7 +1441,8 @@ typedef enum kv_event {
   KV_EVENT_GROUP_WRITABLE = 6, /* others may replace the store's files */
   KV_EVENT_CONFLICT = 7,       /* a change was dropped for another one */
   KV_EVENT_UNREADABLE = 8,     /* a file became so: the memory's values count */
-  KV_EVENT_OVER_LIMIT = 9      /* opened beyond max_bytes or max_nodes */
+  KV_EVENT_OVER_LIMIT = 9,     /* opened beyond max_bytes or max_nodes */
+  KV_EVENT_REMOVED = 10        /* the file is gone: the store is empty */
 } kv_event;
 
 /* Called with an event. `message` is borrowed for the time of the call.

@@ -148,7 +148,11 @@ extension Domain {
     /// Takes over what the engine says of the file, with the writer lock held.
     private func noteHealth() {
         let (refusal, unreadable, owes) = (engine.refusal, engine.unreadable, engine.debt != nil)
+        let moved = engine.watchedFolder.flatMap { folder in
+            lock.withLock { place?.folder !== folder } ? FilePlace(folder) : nil
+        }
         lock.withLock {
+            if let moved { place = moved }
             rules.format = engine.format
             if let refusal {
                 health = .refusing(refusal, unreadable: unreadable)

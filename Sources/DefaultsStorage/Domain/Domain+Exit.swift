@@ -15,7 +15,7 @@ extension Domain {
         else { return }
         defer { writerLock.release() }
         let hasChanges = lock.withLock { mine.hasChanges }
-        guard !engine.isReadOnly, hasChanges || !engine.isBackedUp else { return }
+        guard !engine.options.isReadOnly, hasChanges || !engine.isBackedUp else { return }
         do throws(DefaultsError) {
             complain("\(cause); what is not in it is kept in \(try writeUnsaved(folder))")
         } catch {

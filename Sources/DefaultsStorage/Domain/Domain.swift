@@ -42,12 +42,15 @@ final class Domain: @unchecked Sendable {
     /// Of all handles together.
     private(set) var options: EngineOptions
     var rules: ValueRules
+    /// Where the file is now; nil without one.
+    var place: FilePlace?
     var inbox = EventInbox()
 
     /// Makes a domain that knows nothing of its file until ``load(until:)``.
     init(_ engine: any StorageEngine, file: String?) {
         self.engine = engine
         self.file = file
+        place = engine.watchedFolder.map { FilePlace($0) }
         device = engine.watchedFolder?.device ?? 0
         rules = ValueRules(engine)
         options = engine.options

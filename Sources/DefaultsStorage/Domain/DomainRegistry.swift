@@ -8,58 +8,42 @@ internal import PropertyLists
 final class DomainRegistry: @unchecked Sendable {
     static let shared = DomainRegistry()
 
-    /// A file's name and the folder that it is in, whatever path led there.
-    struct Key: Hashable {
-        var device: UInt
-        var inode: UInt
-        /// In UTF-8: Swift takes strings for equal whose bytes, and so files, are not.
-        var name: [UInt8]
-        var isReadOnly: Bool
-    }
-
     private struct Entry {
         weak var domain: Domain?
     }
 
     let lock = Lock()
-    private var entries: [Key: Entry] = [:]
-    private var memories: [Entry] = []
+    private var entries: [Entry] = []
     private var hasForkHandlers = false
 
-    /// The domain of `key`, made by `make` unless there is one. The caller loads it, which may take long, or finds it
-    /// loaded.
+    /// The domain of the file at a place, made by `make` unless there is one. Handles that read and that write share it.
+    /// The caller loads it, which may take long, or finds it loaded.
     func domain(
-        _ key: Key, make: () throws(DefaultsError) -> Domain
+        at place: FilePlace, make: () throws(DefaultsError) -> Domain
     ) throws(DefaultsError) -> Domain {
-        if let domain = lock.withLock({ find(key) }) { return domain }
+        if let domain = lock.withLock({ find(place) }) { return domain }
         let new = try make()
         return lock.withLock {
-            if let domain = find(key) { return domain }
-            installForkHandlers()
-            entries = entries.filter { $0.value.domain != nil }
-            entries[key] = Entry(domain: new)
+            if let domain = find(place) { return domain }
+            register(new)
             return new
         }
     }
 
-    private func find(_ key: Key) -> Domain? {
-        if let domain = entries[key]?.domain { return domain }
-        // A handle that only reads shares the domain that writes, and so sees changes that are not written yet.
-        var writable = key
-        writable.isReadOnly = false
-        return entries[writable]?.domain
+    private func find(_ place: FilePlace) -> Domain? {
+        all.first { domain in domain.lock.withLock { domain.place == place } }
     }
 
     /// Registers a domain in memory, which no other handle can reach, for forks and the exit.
-    func add(_ domain: Domain) {
-        lock.withLock {
-            installForkHandlers()
-            memories.removeAll { $0.domain == nil }
-            memories.append(Entry(domain: domain))
-        }
+    func add(_ domain: Domain) { lock.withLock { register(domain) } }
+
+    private func register(_ domain: Domain) {
+        installForkHandlers()
+        entries.removeAll { $0.domain == nil }
+        entries.append(Entry(domain: domain))
     }
 
-    private var all: [Domain] { entries.values.compactMap(\.domain) + memories.compactMap(\.domain) }
+    private var all: [Domain] { entries.compactMap { $0.domain } }
 
     /// Every domain that is alive.
     var openDomains: [Domain] { lock.withLock { all } }
@@ -148,6 +132,24 @@ final class DomainRegistry: @unchecked Sendable {
         }
         paused = []
         lock.resetAfterFork()
+    }
+}
+
+/// Where a file is, whatever path led there.
+struct FilePlace: Equatable {
+    let folder: StoreFolder
+    private let numbers: FileNumbers?
+    /// In UTF-8: Swift takes strings for equal whose bytes, and so files, are not.
+    private let name: [UInt8]
+
+    init(_ folder: StoreFolder) {
+        self.folder = folder
+        numbers = (try? folder.descriptor.status()).map { FileNumbers($0) }
+        name = Array(folder.fileName.utf8)
+    }
+
+    static func == (left: FilePlace, right: FilePlace) -> Bool {
+        left.numbers == right.numbers && left.name == right.name
     }
 }
 

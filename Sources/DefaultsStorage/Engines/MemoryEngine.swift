@@ -9,7 +9,6 @@ final class MemoryEngine: StorageEngine, @unchecked Sendable {
     }
 
     var options = EngineOptions()
-    var isReadOnly: Bool { false }
     var watchedFolder: StoreFolder? { nil }
     var isCurrent: Bool { true }
     var refusal: DefaultsError? { nil }

@@ -21,8 +21,11 @@ struct EngineOptions: Sendable {
     var recovers = false
     /// How far a commit is on disk when it returns. An engine with one way ignores it.
     var synchronization = DefaultsSynchronization.normal
+    /// True if every handle only reads.
+    var isReadOnly = false
 
     mutating func formUnion(_ other: EngineOptions) {
+        isReadOnly = isReadOnly && other.isReadOnly
         limits = limits.union(other.limits)
         settleTime = max(settleTime, other.settleTime)
         recovers = recovers || other.recovers
@@ -43,8 +46,6 @@ protocol StorageEngine: AnyObject, Sendable {
     var watchedFolder: StoreFolder? { get }
     /// True if the file is the one that was loaded or written last.
     var isCurrent: Bool { get }
-    /// True if the program asked for a handle that only reads.
-    var isReadOnly: Bool { get }
     /// The reason why nothing can be written; nil if writing is possible.
     var refusal: DefaultsError? { get }
     /// Called with each event.

@@ -29,6 +29,8 @@ public enum DefaultsEvent: Sendable, Hashable {
     case lockWaited(nanoseconds: Int64)
     /// Members of the folder's group may replace the store's files.
     case groupWritableFolder(String)
+    /// The file was removed, and has not come back: the store is empty. `backup` is the file with what was in it.
+    case removed(file: String, backup: String?)
     /// A change was dropped, since another program's change of the same value counts: it changed a value that this one
     /// removed, or replaced a container by another kind of value. The next sync throws the error as well.
     case conflict(DefaultsError)

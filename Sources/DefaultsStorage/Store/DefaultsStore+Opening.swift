@@ -103,11 +103,7 @@ extension DefaultsStore {
             throw DefaultsError(.misuse, words, file: file)
         }
         if !options.isReadOnly { try folder.checkName() }
-        let status = try folder.descriptor.status()
-        let key = DomainRegistry.Key(
-            device: UInt(status.st_dev), inode: UInt(status.st_ino), name: Array(folder.fileName.utf8),
-            isReadOnly: options.isReadOnly)
-        let domain = try DomainRegistry.shared.domain(key) { () throws(DefaultsError) in
+        let domain = try DomainRegistry.shared.domain(at: FilePlace(folder)) { () throws(DefaultsError) in
             Domain(try engine(folder, options), file: folder.path)
         }
         domain.extend(options.ofEngine)
@@ -125,11 +121,11 @@ extension DefaultsStore {
         let isDatabase = folder.fileName.hasSuffix(".sqlite") || folder.fileName.hasSuffix(".db")
         if options.engine == .sqlite || (options.engine == .automatic && isDatabase) {
             return try SQLiteEngine(
-                folder, format: options.format ?? .xml, isReadOnly: options.isReadOnly, options.ofEngine)
+                folder, format: options.format ?? .xml, options.ofEngine)
         }
         let format = options.format ?? PropertyListFormat(ofFile: folder.fileName)
         return try PropertyListFileEngine(
-            folder, format: format, isReadOnly: options.isReadOnly, options.ofEngine)
+            folder, format: format, options.ofEngine)
     }
 
     private static func baseLayers(_ options: Options) throws(DefaultsError) -> SearchLayers {
@@ -213,6 +209,6 @@ extension DefaultsStore.Options {
     fileprivate var ofEngine: EngineOptions {
         EngineOptions(
             limits: limits, settleTime: settleTime, recovers: onCorruption == .recover && !isReadOnly,
-            synchronization: isReadOnly ? .normal : synchronization)
+            synchronization: isReadOnly ? .normal : synchronization, isReadOnly: isReadOnly)
     }
 }

@@ -96,7 +96,7 @@ extension DefaultsStore {
             try lookUnwatched()
             return 0
         }
-        if list.takeWakeUp() {
+        if list.takeWakeUp(watchedFiles) {
             try lookWithoutWaiting(list)
             list.forgetWakeUp()
         }
@@ -160,7 +160,7 @@ extension DefaultsStore {
         }) {
             return list
         }
-        let new = try WatchList(([domain] + layers.domains).compactMap(\.watchedFile))
+        let new = try WatchList(watchedFiles)
         for layer in layers.domains {
             layer.lock.withLock {
                 layer.inbox.subscribeToChanges(new.identity, new)
@@ -175,6 +175,8 @@ extension DefaultsStore {
         if list !== new { unsubscribe(new) }
         return list
     }
+
+    private var watchedFiles: [WatchedFile] { ([domain] + layers.domains).compactMap { $0.watchedFile } }
 
     private func unsubscribe(_ list: WatchList) {
         for domain in [domain] + layers.domains { domain.lock.withLock { domain.inbox.unsubscribe(list.identity) } }
@@ -193,6 +195,6 @@ extension DefaultsStore {
 
 extension Domain {
     fileprivate var watchedFile: WatchedFile? {
-        engine.watchedFolder.map { WatchedFile(folder: $0, isDatabase: engine.rowFormat != nil) }
+        lock.withLock { place }.map { WatchedFile(folder: $0.folder, isDatabase: engine.rowFormat != nil) }
     }
 }

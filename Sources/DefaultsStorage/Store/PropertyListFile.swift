@@ -93,7 +93,7 @@ public enum PropertyListFile {
     /// - Throws: ``DefaultsError``, as ``write(_:to:as:)`` does.
     public static func write(contents bytes: [UInt8], to path: String) throws {
         let engine = try PropertyListFileEngine(
-            StoreFolder.open(path), format: .xml, isReadOnly: false, EngineOptions())
+            StoreFolder.open(path), format: .xml, EngineOptions())
         if let refusal = engine.refusal { throw refusal }
         // The whole content is given: there is nothing of the old file that could be lost.
         engine.isChecking = false

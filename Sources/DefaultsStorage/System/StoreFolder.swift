@@ -10,10 +10,25 @@ final class StoreFolder: Sendable {
     let fileName: String
     /// The file's path as messages show it.
     let path: String
+    /// The path that the folder was opened by, without the file's name.
+    private let given: String
+    /// The folder and the file, with each link that led there.
+    private let way: [Waypoint]
 
-    private init(_ descriptor: FileDescriptor, fileName: String) {
+    /// A folder on the way to a file, and the link in it that leads on.
+    private struct Waypoint {
+        let folder: String
+        let folderIdentity: FileNumbers
+        let link: String
+        /// nil for the file itself, which is no link.
+        let linkIdentity: FileNumbers?
+    }
+
+    private init(_ descriptor: FileDescriptor, given: String, fileName: String, way: [Waypoint] = []) {
         self.descriptor = descriptor
+        self.given = given
         self.fileName = fileName
+        self.way = way
         path = Self.path(of: fileName, in: descriptor.path)
     }
 
@@ -28,10 +43,16 @@ final class StoreFolder: Sendable {
     /// keep their settings elsewhere make them, one to the next: where each link, and each folder on the way, is the
     /// user's or root's, and not everybody may rename its files.
     static func open(_ path: String) throws(DefaultsError) -> StoreFolder {
-        var folder = try direct(path)
+        var folder = try direct(absolute(path))
+        var way: [Waypoint] = []
         for _ in 0..<40 {
-            guard let status = try folder.status(of: folder.fileName), status.st_mode & S_IFMT == S_IFLNK else {
-                return folder
+            let link = try folder.status(of: folder.fileName).flatMap { $0.st_mode & S_IFMT == S_IFLNK ? $0 : nil }
+            way.append(
+                Waypoint(
+                    folder: folder.given, folderIdentity: FileNumbers(try folder.descriptor.status()),
+                    link: folder.fileName, linkIdentity: link.map { FileNumbers($0) }))
+            guard let status = link else {
+                return StoreFolder(folder.descriptor, given: folder.given, fileName: folder.fileName, way: way)
             }
             let target = try folder.linkTarget()
             let next = try direct(target.hasPrefix("/") ? target : folder.path(of: target))
@@ -67,7 +88,49 @@ final class StoreFolder: Sendable {
         }
         let number = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard number >= 0 else { throw DefaultsError.system("open", errno, file: folder) }
-        return StoreFolder(FileDescriptor(number, path: realPath(of: number) ?? folder), fileName: name)
+        return StoreFolder(FileDescriptor(number, path: realPath(of: number) ?? folder), given: folder, fileName: name)
+    }
+
+    /// A path that means the same wherever the program goes.
+    private static func absolute(_ path: String) -> String {
+        if path.isEmpty || path.hasPrefix("/") { return path }
+        guard let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return Self.path(of: path, in: String(cString: folder))
+    }
+
+    // MARK: - The way to the folder
+
+    /// The folders of the links that led to the file, for a watch of them.
+    var linkFolders: [String] { way.filter { $0.linkIdentity != nil }.map { $0.folder } }
+
+    /// Whether the path that the folder was opened by leads to it still, through the same links.
+    var isWhereItWas: Bool {
+        way.allSatisfy { step in
+            var status = stat()
+            guard stat(step.folder, &status) == 0, FileNumbers(status) == step.folderIdentity else { return false }
+            guard lstat(Self.path(of: step.link, in: step.folder), &status) == 0 else {
+                return step.linkIdentity == nil
+            }
+            let link = status.st_mode & S_IFMT == S_IFLNK ? FileNumbers(status) : nil
+            return link == step.linkIdentity
+        }
+    }
+
+    /// The folder that the path leads to now, if it leads elsewhere or through other links.
+    ///
+    /// A folder to which no path leads any more, as after a chroot, counts as long as it exists.
+    ///
+    /// - Throws: the error of a place that is not to be trusted, or if the folder is gone.
+    func followedAgain() throws(DefaultsError) -> StoreFolder? {
+        guard let first = way.first, !isWhereItWas else { return nil }
+        do throws(DefaultsError) {
+            return try Self.open(Self.path(of: first.link, in: first.folder))
+        } catch {
+            if error.code == .unsafeLocation { throw error }
+            if try descriptor.status().st_nlink > 0 { return nil }
+            throw error
+        }
     }
 
     /// The folder's path without links, so that it means the same wherever the program goes.
@@ -211,6 +274,14 @@ final class StoreFolder: Sendable {
         }
         return result
     }
+}
+
+/// The device and the inode of a file or folder.
+struct FileNumbers: Hashable {
+    private let device: UInt
+    private let inode: UInt
+
+    init(_ status: stat) { (device, inode) = (UInt(status.st_dev), UInt(status.st_ino)) }
 }
 
 extension stat {

@@ -15,7 +15,7 @@ struct WatchedFile {
 /// there. A file that was replaced is another one: each look observes the file that has the name now.
 struct FileObserver {
     fileprivate struct Watch {
-        let file: WatchedFile
+        var file: WatchedFile
         /// The inotify's number of the file; -1 while there is none.
         var number: Int32 = -1
     }
@@ -24,6 +24,8 @@ struct FileObserver {
     private var watches: [Watch]
     /// The inotify's numbers of folders.
     private var folders: Set<Int32> = []
+    /// Those of folders with links that lead to a file: whatever changes there may lead elsewhere.
+    private var linkFolders: Set<Int32> = []
     /// Whether the system lets it observe no more: it tries again at each look.
     private(set) var isBlind = false
     /// Whether something happened to a file while it was observed anew: another may have its name since, and
@@ -48,10 +50,17 @@ struct FileObserver {
     }
 
     /// Takes the events; says whether a file may have changed.
-    mutating func take() -> Bool {
+    ///
+    /// - Parameter files: where the files are now, in the order of the first ones.
+    mutating func take(_ files: [WatchedFile]) -> Bool {
         let (isAny, isOurs) = drain()
         let wasBehind = isBehind
-        guard isAny || isBlind || wasBehind else { return false }
+        var isMoved = false
+        for (index, file) in files.enumerated() where watches[index].file.folder !== file.folder {
+            watches[index].file = file
+            isMoved = true
+        }
+        guard isAny || isBlind || wasBehind || isMoved else { return false }
         let isNew = arm() ?? true
         catchUp()
         return isBehind || wasBehind || isOurs || isNew
@@ -94,6 +103,12 @@ struct FileObserver {
             guard number >= 0 else { return false }
             wanted.insert(number)
         }
+        linkFolders = []
+        for folder in watches.flatMap({ $0.file.folder.linkFolders }) {
+            let number = inotify_add_watch(descriptor, folder, hasDatabase ? Self.databaseEvents : Self.folderEvents)
+            if number >= 0 { linkFolders.insert(number) }
+        }
+        wanted.formUnion(linkFolders)
         for number in folders.subtracting(wanted) { inotify_rm_watch(descriptor, number) }
         folders = wanted
         return true
@@ -127,6 +142,7 @@ struct FileObserver {
                 let end = position + header + Int(event.len)
                 guard end <= bytes.count else { return true }
                 let name = bytes[(position + header)..<end].prefix { $0 != 0 }
+                if linkFolders.contains(event.wd) { return true }
                 if watches.contains(where: { $0.isMentioned(event.wd, name, folders) }) { return true }
                 position = end
             }

@@ -75,7 +75,9 @@ final class WatchList: @unchecked Sendable {
     }
 
     /// Empties the wake-up; says whether one of the stores' files may have changed.
-    func takeWakeUp() -> Bool {
+    ///
+    /// - Parameter files: where the files are now, in the order of the first ones.
+    func takeWakeUp(_ files: [WatchedFile]) -> Bool {
         let shield = CancellationShield.raised()
         defer { shield.lower() }
         return Self.lock.withLock {
@@ -85,7 +87,7 @@ final class WatchList: @unchecked Sendable {
             _ = read(retryDescriptor, &buffer, 8)
             defer { mustLook = false }
             guard observer != nil else { return read(wakeDescriptor, &buffer, 8) > 0 || mustLook }
-            let mayHaveChanged = observer?.take() == true
+            let mayHaveChanged = observer?.take(files) == true
             if observer?.isBlind == true { cs_timer_arm(retryDescriptor, 1000) }
             if observer?.isBehind == true { cs_timer_arm(retryDescriptor, 10) }
             return mayHaveChanged || mustLook

@@ -98,6 +98,8 @@ private func described(_ event: DefaultsEvent) -> (kv_event, String) {
         (KV_EVENT_LOCK_WAITED, "The store was locked for \(nanoseconds / 1_000_000) ms")
     case .groupWritableFolder(let folder): (KV_EVENT_GROUP_WRITABLE, "The group may write to \(folder)")
     case .conflict(let error): (KV_EVENT_CONFLICT, error.description)
+    case .removed(let file, let backup):
+        (KV_EVENT_REMOVED, "\(file) was removed" + (backup.map { "; \($0) has what was in it" } ?? ""))
     }
 }
 

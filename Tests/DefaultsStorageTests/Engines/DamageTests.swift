@@ -4,7 +4,7 @@ import PropertyLists
 import Testing
 
 /// The events that pumping a store tells.
-private final class Events {
+final class Events {
     private let store: DefaultsStore
     private let seen: Box<[DefaultsEvent]>
     private let watch: DefaultsWatch

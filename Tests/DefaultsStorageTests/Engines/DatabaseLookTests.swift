@@ -23,8 +23,8 @@ import Testing
 
         init(_ path: String, isReadOnly: Bool = false) throws {
             engine = try SQLiteEngine(
-                StoreFolder.open(path), format: .binary, isReadOnly: isReadOnly,
-                EngineOptions(limits: StoreLimits(bytes: 1 << 28, nodes: 1 << 24)))
+                StoreFolder.open(path), format: .binary,
+                EngineOptions(limits: StoreLimits(bytes: 1 << 28, nodes: 1 << 24), isReadOnly: isReadOnly))
             engine.report = { [events] event in events.change { $0.append(event) } }
         }
 

@@ -138,7 +138,7 @@ import Testing
         let store = try open()
         try store.set(list(1), at: ["a"])
         let engine = try SQLiteEngine(
-            try StoreFolder.open(path), format: .binary, isReadOnly: true, EngineOptions(limits: options().limits))
+            try StoreFolder.open(path), format: .binary, EngineOptions(limits: options().limits, isReadOnly: true))
         _ = try engine.refresh(over: { emptyDictionary }, until: .after(.seconds(5)))
         rename(try makeOther(["b": 2]), path)
         let expected = DefaultsError(

@@ -125,8 +125,7 @@ import Testing
     func inherited() throws {
         let folder = try TemporaryFolder()
         let engine = try SQLiteEngine(
-            try StoreFolder.open(folder.file("a.sqlite")), format: .binary, isReadOnly: false,
-            EngineOptions(limits: options().limits))
+            try StoreFolder.open(folder.file("a.sqlite")), format: .binary, EngineOptions(limits: options().limits))
         let deadline = Deadline.after(.seconds(5))
         _ = try engine.refresh(over: { emptyDictionary }, until: deadline)
         _ = try engine.lock(until: deadline)
@@ -199,7 +198,7 @@ import Testing
         func load() throws {
             let limits = StoreLimits(bytes: most - StoreLimits(bytes: 0, nodes: 0).readableFile, nodes: 1000)
             let engine = try SQLiteEngine(
-                try StoreFolder.open(path), format: .binary, isReadOnly: true, EngineOptions(limits: limits))
+                try StoreFolder.open(path), format: .binary, EngineOptions(limits: limits, isReadOnly: true))
             _ = try engine.refresh(over: { emptyDictionary }, until: .after(.seconds(5)))
         }
         let store = try DefaultsStore.open(path: path, options: options { $0.durability = .immediate })

@@ -388,7 +388,7 @@ import Testing
         let limits = StoreLimits(bytes: most - StoreLimits(bytes: 0, nodes: 0).readableFile, nodes: 1000)
         let folder = try StoreFolder.open(self.folder.file(kind.name))
         let engine = try PropertyListFileEngine(
-            folder, format: kind.format, isReadOnly: false, EngineOptions(limits: limits))
+            folder, format: kind.format, EngineOptions(limits: limits))
         _ = try engine.lock(until: .after(.seconds(5)))
         defer { engine.unlock() }
         var state = State(StoredValues(emptyDictionary))

@@ -460,6 +460,7 @@ static const Event *find_event(kv_event event) {
        "A change did not fit what somebody else wrote"},
       {KV_EVENT_UNREADABLE, "unreadable", "The store cannot be read"},
       {KV_EVENT_OVER_LIMIT, "over_limit", "The store is beyond its limits"},
+      {KV_EVENT_REMOVED, "removed", "The store's file was removed"},
   };
   static const Event unknown = {KV_EVENT_FLUSH_FAILED, "unknown", ""};
   for (size_t i = 0; i < sizeof events / sizeof *events; i++)

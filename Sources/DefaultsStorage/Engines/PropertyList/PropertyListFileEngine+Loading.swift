@@ -13,6 +13,11 @@ extension PropertyListFileEngine {
     func refresh(
         over memory: () throws(DefaultsError) -> PropertyList, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {
+        // The lock belongs to the place where the file is now.
+        if try follow(), isLocked {
+            unlock()
+            _ = try lock(until: deadline)
+        }
         let current = try folder.status(of: folder.fileName).map { FileStamp($0) }
         if hasLoaded, current == stamp, !stampIsRecent {
             found = nil
@@ -26,17 +31,67 @@ extension PropertyListFileEngine {
         let backup = backupStamp()
         switch try settledReading(folder.fileName, until: deadline) {
         case .none:
-            let isNew = stamp != nil
-            found = nil
-            hasLoaded = true
-            stamp = nil
-            stampIsRecent = false
-            return isNew ? .replaced(emptyDictionary) : .unchanged
+            guard let old = stamp else {
+                // A program may be about to write it.
+                if !hasLoaded, try hasFilesBeside { absence = .after(Self.briefAbsence) }
+                found = nil
+                hasLoaded = true
+                return .unchanged
+            }
+            if try awaitFile(old, until: deadline) { return try refresh(over: memory, until: deadline) }
+            try forget(memory)
+            return .replaced(emptyDictionary)
         case .good(let file, let stamp):
             olderBackup = backup
             return adopt(file, stamp)
         case .unreadable(let error, let stamp): return try answer(error, stamp, try memory(), until: deadline)
         }
+    }
+
+    // MARK: - A file that is not there
+
+    private static var briefAbsence: Duration { .milliseconds(200) }
+
+    /// Whether a backup or a lock file lies where the store's file would be.
+    private var hasFilesBeside: Bool {
+        get throws(DefaultsError) {
+            if try folder.status(of: backupName) != nil { return true }
+            return try folder.status(of: ".\(folder.fileName).lock") != nil
+        }
+    }
+
+    /// Waits for a file that is gone: a program that replaces it may remove it first.
+    ///
+    /// - Returns: whether it is there again.
+    /// - Throws: ``DefaultsError/Code/timedOut`` while it may still come.
+    private func awaitFile(_ old: FileStamp, until deadline: Deadline) throws(DefaultsError) -> Bool {
+        let absence = self.absence ?? .after(old.size > 1 << 20 ? .seconds(1) : Self.briefAbsence)
+        self.absence = absence
+        while !absence.hasPassed {
+            guard !deadline.hasPassed else {
+                throw DefaultsError(.timedOut, "The file is not there at the moment", file: folder.path)
+            }
+            deadline.sleep(.milliseconds(5))
+            if try folder.status(of: folder.fileName) != nil { return true }
+        }
+        return false
+    }
+
+    /// Takes the store for empty, and keeps what was in it as the backup.
+    private func forget(_ memory: () throws(DefaultsError) -> PropertyList) throws(DefaultsError) {
+        let document = try memory()
+        (stamp, absence, found, stampIsRecent) = (nil, nil, nil, false)
+        let isKept = !isReadOnly && document.count > 0 && (try? keepBackup(document)) != nil
+        report?(.removed(file: folder.path, backup: isKept ? folder.path(of: backupName) : nil))
+    }
+
+    /// Before the first write of a store without a file: waits for one that another program may be about to write.
+    func awaitFirstFile(until deadline: Deadline) throws(DefaultsError) {
+        guard stamp == nil, let absence else { return }
+        while !absence.hasPassed, !deadline.hasPassed, try folder.status(of: folder.fileName) == nil {
+            deadline.sleep(.milliseconds(5))
+        }
+        self.absence = nil
     }
 
     /// Takes the document of the file that was read as the stored one.
@@ -50,6 +105,7 @@ extension PropertyListFileEngine {
 
     func adopt(_ stamp: FileStamp) {
         self.stamp = stamp
+        absence = nil
         found = nil
         hasLoaded = true
         // The system's clock for files ticks every 4 to 10 ms.

@@ -97,6 +97,19 @@ extension PropertyListFileEngine {
         }
     }
 
+    /// Writes a document as the backup.
+    func keepBackup(_ document: PropertyList) throws(DefaultsError) {
+        let name = temporaryName().whole
+        let bytes = try contents(for: document, inLayoutOf: backupName)
+        do throws(DefaultsError) {
+            _ = try writeTemporary(name, bytes, like: try folder.status(of: backupName))
+            try folder.rename(name, to: backupName)
+        } catch {
+            folder.unlink(name)
+            throw error
+        }
+    }
+
     func backupStamp() -> FileStamp? { stamp(of: backupName) }
 
     private func isBackupDue(_ old: FileStamp) -> Bool {

@@ -9,22 +9,27 @@ internal import PropertyLists
 ///
 /// `@unchecked Sendable`: used only with the domain's writer lock held.
 final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
-    let folder: StoreFolder
+    private(set) var folder: StoreFolder
     var report: (@Sendable (DefaultsEvent) -> Void)?
     var format: PropertyListFormat
     private let newFormat: PropertyListFormat
     var refusal: DefaultsError?
-    let isReadOnly: Bool
+    var isReadOnly: Bool { options.isReadOnly }
     var options: EngineOptions {
-        // A file that was too large may be read now.
-        didSet { if options.limits != oldValue.limits { found = nil } }
+        didSet {
+            // A file that was too large may be read now.
+            if options.limits != oldValue.limits { found = nil }
+            if options.isReadOnly != oldValue.isReadOnly { lookAtRights() }
+        }
     }
     var limits: StoreLimits { options.limits }
     var watchedFolder: StoreFolder? { folder }
-    var isCurrent: Bool { stamp(of: folder.fileName) == stamp }
+    var isCurrent: Bool { folder.isWhereItWas && stamp(of: folder.fileName) == stamp }
 
     /// The file that was loaded or written last; nil for none.
     var stamp: FileStamp?
+    /// Until when a file that is gone may come back; nil while there is one.
+    var absence: Deadline?
     /// The backup as it was before the document in memory was read or written, and so an older one; nil for none.
     var olderBackup: FileStamp?
     /// Whether a file with the same stamp could hold something else: it was read within a clock tick of its writing.
@@ -50,25 +55,46 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     var isUnrecoverable = false
 
     init(
-        _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, _ options: EngineOptions
+        _ folder: StoreFolder, format: PropertyListFormat, _ options: EngineOptions
     ) throws(DefaultsError) {
         self.folder = folder
         self.format = format
         newFormat = format
-        self.isReadOnly = isReadOnly
         self.options = options
-        refusal = try folder.refusal(isReadOnly: isReadOnly)
+        refusal = try folder.refusal(isReadOnly: options.isReadOnly)
+    }
+
+    private func lookAtRights() {
+        if isUnrecoverable { return }
+        do throws(DefaultsError) {
+            refusal = try folder.refusal(isReadOnly: isReadOnly)
+        } catch {
+            refusal = error
+        }
+    }
+
+    /// Goes where the store's path leads now: that is the store, and not a folder that once had the path.
+    ///
+    /// - Returns: whether it leads elsewhere.
+    func follow() throws(DefaultsError) -> Bool {
+        guard let new = try folder.followedAgain() else { return false }
+        folder = new
+        (settled, hasSwept) = (nil, false)
+        lookAtRights()
+        return true
     }
 
     var isLocked: Bool { fileLock != nil }
 
     func lock(until deadline: Deadline) throws(DefaultsError) -> Bool {
         guard fileLock == nil else { return false }
+        _ = try follow()
         if let refusal { throw refusal }
         let (lock, waited) = try FileLock.acquire(folder, until: deadline)
         fileLock = lock
         do throws(DefaultsError) {
             try settleLeft()
+            try awaitFirstFile(until: deadline)
         } catch {
             unlock()
             throw error
@@ -104,7 +130,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
 
     func remadeAfterFork() -> (any StorageEngine)? {
         // The domain tells it the options before each look.
-        try? PropertyListFileEngine(folder, format: newFormat, isReadOnly: isReadOnly, EngineOptions())
+        try? PropertyListFileEngine(folder, format: newFormat, EngineOptions(isReadOnly: isReadOnly))
     }
 
     func commit(_ state: State) throws(DefaultsError) -> PropertyList? {

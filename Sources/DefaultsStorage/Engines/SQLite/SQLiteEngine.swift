@@ -16,8 +16,14 @@ internal import PropertyLists
 final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     let folder: StoreFolder
     let format: PropertyListFormat
-    let isReadOnly: Bool
-    var options: EngineOptions
+    var isReadOnly: Bool { options.isReadOnly }
+    var options: EngineOptions {
+        didSet {
+            guard options.isReadOnly != oldValue.isReadOnly else { return }
+            disconnect()
+            refusal = (try? folder.refusal(isReadOnly: isReadOnly)).flatMap { $0 }
+        }
+    }
     var limits: StoreLimits { options.limits }
     var rowFormat: PropertyListFormat? { .binary }
     /// SQLite reads a key whole for each that it compares with that: beside one of 1 MB, 100,000 others took 37 s.
@@ -55,13 +61,12 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var doubt: CommitMark?
 
     init(
-        _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, _ options: EngineOptions
+        _ folder: StoreFolder, format: PropertyListFormat, _ options: EngineOptions
     ) throws(DefaultsError) {
         self.folder = folder
         self.format = format
-        self.isReadOnly = isReadOnly
         self.options = options
-        refusal = try folder.refusal(isReadOnly: isReadOnly)
+        refusal = try folder.refusal(isReadOnly: options.isReadOnly)
         // WAL's shared memory does not work between machines.
         if Self.isNetwork(cs_file_system_type(folder.descriptor.number)) {
             throw DefaultsError(.unavailable, "SQLite cannot share a file on a network file system", file: folder.path)
