@@ -43,15 +43,6 @@ int cs_is_mount_point(int folder, const char *name) {
   return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-int64_t cs_birth_nanoseconds(int folder, const char *name) {
-  struct statx status;
-  if (statx(folder, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0 ||
-      !(status.stx_mask & STATX_BTIME))
-    return 0;
-  return (int64_t)status.stx_btime.tv_sec * 1000000000 +
-         status.stx_btime.tv_nsec;
-}
-
 int cs_rename_exchange(int folder, const char *one, const char *other) {
   return renameat2(folder, one, folder, other, RENAME_EXCHANGE);
 }

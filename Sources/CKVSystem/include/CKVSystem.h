@@ -25,10 +25,6 @@ int64_t cs_file_system_type(int descriptor);
  * where there is none, or the system cannot say. */
 int cs_is_mount_point(int folder, const char *name);
 
-/* When the file of this name in the folder was made, in nanoseconds since 1970;
- * 0 where the file system does not know. */
-int64_t cs_birth_nanoseconds(int folder, const char *name);
-
 /* renameat2 in a folder: two files exchange their names; and a file gets a name
  * that none has, EEXIST where one has it. */
 int cs_rename_exchange(int folder, const char *one, const char *other);

@@ -95,6 +95,11 @@ final class StoreFolder: Sendable {
         return nil
     }
 
+    /// The file `name` in the folder; nil if there is none.
+    func identity(of name: String) throws(DefaultsError) -> FileIdentity? {
+        try status(of: name).map { FileIdentity(device: UInt($0.st_dev), inode: UInt($0.st_ino)) }
+    }
+
     private func linkTarget() throws(DefaultsError) -> String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let length = buffer.withUnsafeMutableBytes { bytes in
@@ -191,6 +196,12 @@ final class StoreFolder: Sendable {
         }
         return result
     }
+}
+
+/// A file, whatever its name. The number of a removed file that nobody has open may belong to the next one.
+struct FileIdentity: Equatable {
+    var device: UInt
+    var inode: UInt
 }
 
 extension stat {

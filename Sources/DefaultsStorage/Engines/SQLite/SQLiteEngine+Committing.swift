@@ -3,169 +3,155 @@ internal import PropertyLists
 
 extension SQLiteEngine {
     func commit(_ delta: Delta, over base: PropertyList) throws(DefaultsError) -> CommitOutcome {
-        // Looked at since the lock was taken: no other process has made a newer one.
-        guard let connection, isInTransaction, let newest = seen else {
+        // The domain has looked since it took the lock: no other process of ours has made a newer commit.
+        guard let connection, isInTransaction, let seen else {
             throw DefaultsError(.misuse, "A commit without its lock", file: folder.path)
         }
-        let mark = CommitMark(revision: newest.mark.revision + 1, token: .random(in: .min ... .max))
-        // In the order of the keys: in another one each row goes to another page.
-        let order = delta.entries.sortedIndices()
-        // One for all rows.
-        var bytes = GrowableBuffer<UInt8>()
-        let (upsert, delete) = (try prepared(.upsert, connection), try prepared(.delete, connection))
-        for index in order {
-            let statement = delta.isRemoval(at: index) ? delete : upsert
-            try write(delta, index, mark.revision, &bytes, by: statement, connection)
-        }
-        let new = try note(order, of: delta, as: mark, after: newest, most: max(4096, base.count / 4), connection)
-        try finish(mark, connection)
-        for index in order where !damagedKeys.isEmpty {
-            delta.entries.withKey(at: index) { damagedKeys[Array($0)] = nil }
-        }
-        seen = new
+        let new = try write(delta, over: seen, keys: base.count, connection)
+        try finish(new, connection)
+        if try !hasNames(connection) { try checkStored(new) }
+        self.seen = new
+        if !damagedKeys.isEmpty { try forEachRow(of: delta) { key, _ in damagedKeys[Array(key)] = nil } }
         wakeOthers()
-        if delta.entries.count > 64 { try? connection.execute("PRAGMA incremental_vacuum") }
+        if delta.entries.count > 64 { try? self.connection?.execute("PRAGMA incremental_vacuum") }
         return .committed
+    }
+
+    /// Throws unless the commit is in the database that has the name now: whoever removed the journal may have written it
+    /// back.
+    private func checkStored(_ commit: Commit) throws(DefaultsError) {
+        _ = try begin(until: .after(.seconds(2)))
+        if let connection, try newestCommit(connection)?.id == commit.id { return }
+        throw DefaultsError(.conflict, "The database was replaced while it was being written", file: folder.path)
+    }
+
+    /// Calls `body` with each change, in the order of the keys: in another order each row goes to another page.
+    private func forEachRow(
+        of delta: Delta, _ body: (UnsafeBufferPointer<UInt8>, PropertyList?) throws(DefaultsError) -> Void
+    ) throws(DefaultsError) {
+        for index in delta.entries.sortedIndices() {
+            let value = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+                try delta.value(at: index)
+            }
+            try delta.entries.withKey(at: index) { key throws(DefaultsError) in try body(key, value) }
+        }
+    }
+
+    /// Writes the rows and the note of the new commit.
+    ///
+    /// Deletes the rows of removed keys once more than 1,024 keys were removed since the last time, and more than a
+    /// quarter of the number of keys.
+    private func write(
+        _ delta: Delta, over old: Commit, keys: Int, _ connection: SQLiteConnection
+    ) throws(DefaultsError) -> Commit {
+        var new = old
+        new.id = .random(in: .min ... .max)
+        // One buffer for all rows.
+        var bytes = GrowableBuffer<UInt8>()
+        let statement = try connection.statement(
+            """
+            INSERT INTO defaults(key, value, revision) VALUES(?1, ?2, ?3)
+            ON CONFLICT(key) DO UPDATE SET value=?2, revision=?3
+            """)
+        try forEachRow(of: delta) { key, value throws(DefaultsError) in
+            new.revision += 1
+            if value == nil { new.removals += 1 }
+            bytes.count = 0
+            try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+                try value?.write(as: .binary, to: &bytes)
+            }
+            try connection.bind(statement, 1, text: key)
+            if value != nil { try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(bytes.contents)) }
+            try connection.bind(statement, 3, integer: new.revision)
+            try connection.run(statement)
+        }
+        if new.removals > max(1024, keys / 4) {
+            try connection.execute("DELETE FROM defaults WHERE value IS NULL")
+            new.pruned = new.revision
+            new.removals = 0
+        }
+        let note = try connection.statement("UPDATE newest SET id=?1, revision=?2, pruned=?3, removals=?4")
+        for (index, value) in [new.id, new.revision, new.pruned, new.removals].enumerated() {
+            try connection.bind(note, Int32(index + 1), integer: value)
+        }
+        try connection.run(note)
+        return new
     }
 
     /// Wakes the processes that watch the folder. The write of the journal woke them too early: until that was on disk
     /// there was nothing to see, and then the commit shows in shared memory, whose changes inotify does not report. The
-    /// database itself is not opened, since closing it would let go of SQLite's locks.
+    /// database itself is not opened, since closing it would drop SQLite's locks.
     private func wakeOthers() {
         _ = try? folder.openFile(folder.fileName + "-wal", O_WRONLY)?.close()
     }
 
-    private func write(
-        _ delta: Delta, _ index: Int, _ revision: Int64, _ bytes: inout GrowableBuffer<UInt8>,
-        by statement: OpaquePointer, _ connection: SQLiteConnection
-    ) throws(DefaultsError) {
-        bytes.count = 0
-        do throws(PropertyListError) {
-            try delta.value(at: index)?.write(as: .binary, to: &bytes)
-        } catch {
-            throw DefaultsError(error, file: folder.path)
-        }
-        let value = UnsafeRawBufferPointer(bytes.contents)
-        try delta.entries.withKey(at: index) { key throws(DefaultsError) in
-            try connection.bind(statement, 1, text: key)
-            if !delta.isRemoval(at: index) {
-                try connection.bind(statement, 2, blob: value)
-                try connection.bind(statement, 3, integer: revision)
-            }
-            try connection.run(statement)
-        }
-    }
+    // MARK: - Unknown outcomes
 
-    /// Notes the commit, and the keys that it changes for the processes that look again; of more than `most`, and of
-    /// more than one or two times as many before, nothing is known: a process that asks for them loads everything.
-    private func note(
-        _ order: [Int], of delta: Delta, as mark: CommitMark, after newest: NewestCommit, most: Int,
-        _ connection: SQLiteConnection
-    ) throws(DefaultsError) -> NewestCommit {
-        var new = newest
-        new.mark = mark
-        if order.count > most {
-            try connection.execute("DELETE FROM changes")
-            new.oldest = mark.revision
-            new.middle = mark.revision
-            new.logged = 0
-        } else {
-            let statement = try prepared(.log, connection)
-            for index in order { try log(delta, index, mark.revision, by: statement, connection) }
-            new.logged += Int64(order.count)
-            if new.logged > Int64(most) {
-                try connection.execute("DELETE FROM changes WHERE revision <= \(new.middle)")
-                new.oldest = new.middle
-                new.middle = mark.revision
-                new.logged = 0
-            }
-        }
-        try note(new, connection)
-        return new
-    }
-
-    private func log(
-        _ delta: Delta, _ index: Int, _ revision: Int64, by statement: OpaquePointer, _ connection: SQLiteConnection
-    ) throws(DefaultsError) {
-        try delta.entries.withKey(at: index) { key throws(DefaultsError) in
-            try connection.bind(statement, 1, integer: revision)
-            try connection.bind(statement, 2, text: key)
-            try connection.run(statement)
-        }
-    }
-
-    /// The last 64 commits stand in the table, each in the row of the one 64 before it.
-    private func note(_ commit: NewestCommit, _ connection: SQLiteConnection) throws(DefaultsError) {
-        let statement = try prepared(.note, connection)
-        let row = [
-            commit.mark.revision % 64, commit.mark.revision, commit.mark.token, commit.oldest, commit.middle,
-            commit.logged,
-        ]
-        for (index, value) in row.enumerated() {
-            try connection.bind(statement, Int32(index + 1), integer: value)
-        }
-        try connection.run(statement)
-    }
-
-    private func finish(_ mark: CommitMark, _ connection: SQLiteConnection) throws(DefaultsError) {
+    private func finish(_ new: Commit, _ connection: SQLiteConnection) throws(DefaultsError) {
         do throws(DefaultsError) {
-            try connection.run(try prepared(.commit, connection))
+            try connection.run(try connection.statement("COMMIT"))
+            isInTransaction = false
         } catch {
             let mayHaveHappened = connection.mayHaveCommitted
-            unlock()
-            throw mayHaveHappened ? fail(error, mark, connection) : error
+            rollBack()
+            // The commit may be whole in the journal, and would count once no process has the database open. Another
+            // commit is therefore made over it. If that fails as well, the outcome is unknown.
+            guard mayHaveHappened, (try? writeOver(connection)) == nil else { throw error }
+            disconnect()
+            doubt = new.id
+            throw error.leavingOutcomeUnknown
         }
-        isInTransaction = false
-        guard connection.hasMoved else { return }
-        // No program will read the rows that were written there.
-        _ = try lock(until: .after(.seconds(2)))
-        throw DefaultsError(.conflict, "The database was replaced while it was being written", file: folder.path)
     }
 
-    // MARK: - Doubt
-
-    /// The error of a commit that failed when all was written.
-    ///
-    /// The commit may be whole in the journal, and would count once no process has the database open: another one is
-    /// made over it. Where that fails as well, nothing is known.
-    private func fail(
-        _ error: DefaultsError, _ mark: CommitMark, _ connection: SQLiteConnection
-    ) -> DefaultsError {
-        if (try? writeOver(connection)) != nil { return error }
-        disconnect()
-        doubt = mark
-        return error.leavingOutcomeUnknown
-    }
-
-    /// Makes a commit that changes nothing, over one that failed.
+    /// Makes a commit that changes no row, over one that failed.
     private func writeOver(_ connection: SQLiteConnection) throws(DefaultsError) {
-        let random = Int64.random(in: .min ... .max)
-        do throws(DefaultsError) {
-            try connection.execute(
-                "BEGIN IMMEDIATE; INSERT OR REPLACE INTO commits VALUES(-1, -1, \(random), 0, 0, 0); COMMIT")
-        } catch {
-            try? connection.execute("ROLLBACK")
-            throw error
-        }
+        let id = Int64.random(in: .min ... .max)
+        try connection.transact("UPDATE newest SET id=\(id)")
+        seen?.id = id
     }
 
     func settle(until deadline: Deadline) throws(DefaultsError) -> Bool? {
         guard let doubt, let connection, isInTransaction else { return nil }
         do throws(DefaultsError) {
-            let hasHappened = try isThere(doubt, connection)
-            unlock()
+            let hasHappened = try newestCommit(connection)?.id == doubt
+            rollBack()
             if hasHappened {
                 // Into the database itself: the journal may be in memory alone, whatever a later fsync says.
                 try connection.execute("PRAGMA wal_checkpoint(FULL)")
             } else {
                 try writeOver(connection)
             }
-            _ = try lock(until: deadline)
+            _ = try begin(until: deadline)
             self.doubt = nil
             return hasHappened
         } catch {
             disconnect()
             throw error.code == .timedOut ? error : error.leavingOutcomeUnknown
         }
+    }
+
+    // MARK: - Copies
+
+    func keepCopy(named suffix: String) throws(DefaultsError) {
+        let name = folder.fileName + "." + suffix
+        if try folder.status(of: name) != nil { return }
+        // A copy that is not whole must not be found under its name. The lock is held: a file of the temporary name is
+        // left over.
+        let temporary = "." + name + ".tmp"
+        folder.unlink(temporary)
+        defer { folder.unlink(temporary) }
+        // With our mode before there is anything in it.
+        let file = try folder.openFile(temporary, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        try copy(to: try folder.currentPath(of: temporary))
+        try file?.synchronize()
+        try folder.rename(temporary, to: name)
+        try folder.descriptor.synchronize()
+    }
+
+    /// Copies the committed rows by a connection of its own: VACUUM cannot be part of the transaction.
+    private func copy(to path: String) throws(DefaultsError) {
+        let connection = try SQLiteConnection(try folder.currentPath(of: folder.fileName), isReadOnly: true)
+        defer { connection.close() }
+        try connection.copy(to: path)
     }
 }
