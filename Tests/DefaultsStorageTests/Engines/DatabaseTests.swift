@@ -97,6 +97,17 @@ import Testing
         #expect(try Database(path).isWhole())
     }
 
+    @Test("a database that is renamed while open takes its changes along, and a new one begins under its name")
+    func renamed() throws {
+        let store = try open()
+        try store.set(list(1), at: ["a"])
+        rename(path, folder.file("b.sqlite"))
+        try store.set(list(2), at: ["b"])
+        #expect(try Database(folder.file("b.sqlite")).rows() == list(["a": 1]))
+        #expect(try Database(path).rows() == list(["b": 2]))
+        #expect(try store.snapshot() == list(["b": 2]))
+    }
+
     // proves: G67
     @Test("what waits is written into the database that has the name", arguments: [true, false])
     func merged(isRemoved: Bool) throws {

@@ -21,14 +21,16 @@ extension SQLiteEngine {
         do throws(DefaultsError) {
             return try isMissing() ? takeAbsence(until: deadline) : look(until: deadline)
         } catch {
-            if error.code != .timedOut, error.code != .unavailable { note(error) }
+            if error.code == .timedOut || error.code == .unavailable { throw error }
+            if unreadable != error, isGone != nil { report?(.unreadable(error)) }
+            unreadable = error
             throw error
         }
     }
 
     /// True if there is no database, and a look does not make one.
     private func isMissing() throws(DefaultsError) -> Bool {
-        guard isReadOnly || found != .nothing, !isInTransaction else { return false }
+        guard isReadOnly || isGone != nil, !isInTransaction else { return false }
         return try folder.status(of: folder.fileName) == nil
     }
 
@@ -38,8 +40,8 @@ extension SQLiteEngine {
         damagedKeys = [:]
         unreadable = nil
         seen = nil
-        defer { found = .absence }
-        return found == .absence ? .unchanged : .replaced(emptyDictionary)
+        defer { isGone = true }
+        return isGone == true ? .unchanged : .replaced(emptyDictionary)
     }
 
     private func look(until deadline: Deadline) throws(DefaultsError) -> EngineState {
@@ -49,11 +51,6 @@ extension SQLiteEngine {
         return try patiently(until: deadline) { () throws(DefaultsError) in
             try connection.reading { () throws(DefaultsError) in try load(connection) }
         }
-    }
-
-    private func note(_ error: DefaultsError) {
-        if unreadable != error, found != .nothing { report?(.unreadable(error)) }
-        unreadable = error
     }
 
     /// Loads the changes since the last look, or everything if they are not known.
@@ -70,7 +67,7 @@ extension SQLiteEngine {
             seen = newest
             connection.dataVersion = version
         }
-        found = .database
+        isGone = false
         unreadable = nil
         return state
     }

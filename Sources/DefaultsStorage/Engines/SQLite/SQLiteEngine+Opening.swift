@@ -37,19 +37,21 @@ extension SQLiteEngine {
     }
 
     /// Closes the connection to a database that has lost its name, or whose journal has. Removes the journal of a
-    /// database that was replaced or removed: SQLite would write it into the new one.
+    /// database that was replaced, renamed or removed: SQLite would write it into the next one of the name.
     func leave(_ old: SQLiteConnection, until deadline: Deadline) throws(DefaultsError) {
         let now = try DatabaseFiles(folder)
         if now.database != old.files?.database {
             if let journal = now.journal, journal == old.files?.journal {
-                try removeOldJournal(journal, until: deadline)
+                try removeJournal(journal, of: old, until: deadline)
             }
             seen = nil
         }
         disconnect()
     }
 
-    private func removeOldJournal(_ journal: FileIdentity, until deadline: Deadline) throws(DefaultsError) {
+    private func removeJournal(
+        _ journal: FileIdentity, of old: SQLiteConnection, until deadline: Deadline
+    ) throws(DefaultsError) {
         if isReadOnly {
             let size = try folder.status(of: folder.fileName + "-wal")?.st_size
             if size == 0 { return }
@@ -57,7 +59,10 @@ extension SQLiteEngine {
                 .corrupt, "The journal beside the database belongs to the one that it replaced", file: folder.path)
         }
         try withFileLock(until: deadline) { () throws(DefaultsError) in
-            if try DatabaseFiles(folder).journal == journal { removeJournal() }
+            guard try DatabaseFiles(folder).journal == journal else { return }
+            // Into the old database, which may have another name now.
+            try? old.execute("PRAGMA wal_checkpoint")
+            removeJournal()
         }
     }
 
@@ -135,7 +140,7 @@ extension SQLiteEngine {
 
     /// Checks that the database is a store's, and makes it ready for writing.
     private func prepare(_ connection: SQLiteConnection, until deadline: Deadline) throws(DefaultsError) {
-        let version = try checkedVersion(connection)
+        let version = try connection.reading { () throws(DefaultsError) in try checkedVersion(connection) }
         if isReadOnly { return }
         try connection.execute("PRAGMA journal_mode=WAL")
         guard try connection.integer("SELECT journal_mode='wal' FROM pragma_journal_mode") == 1 else {

@@ -37,20 +37,12 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     /// The lock of the process that writes the database, or makes it, while this process has it.
     var fileLock: FileLock?
     var hasToldOfGroup = false
-    /// What the last look found.
-    var found = Found.nothing
+    /// True if the last look found no database; nil before the first look.
+    var isGone: Bool?
     /// The newest commit that was loaded or made.
     var seen: Commit?
     /// The identifier of the commit that may have happened or not.
     var doubt: Int64?
-
-    enum Found {
-        /// There was no look yet.
-        case nothing
-        case database
-        /// The database is gone, or never was.
-        case absence
-    }
 
     init(
         _ folder: StoreFolder, format: PropertyListFormat, isReadOnly: Bool, limits: StoreLimits
