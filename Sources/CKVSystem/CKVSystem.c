@@ -43,6 +43,16 @@ int cs_is_mount_point(int folder, const char *name) {
   return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
+int cs_identity(int folder, const char *name, uint64_t *device,
+                uint64_t *inode) {
+  struct statx status;
+  if (statx(folder, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &status) != 0)
+    return -1;
+  *device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+  *inode = status.stx_ino;
+  return 0;
+}
+
 int cs_rename_exchange(int folder, const char *one, const char *other) {
   return renameat2(folder, one, folder, other, RENAME_EXCHANGE);
 }

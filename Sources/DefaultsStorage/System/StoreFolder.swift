@@ -97,7 +97,10 @@ final class StoreFolder: Sendable {
 
     /// The file `name` in the folder; nil if there is none.
     func identity(of name: String) throws(DefaultsError) -> FileIdentity? {
-        try status(of: name).map { FileIdentity(device: UInt($0.st_dev), inode: UInt($0.st_ino)) }
+        var identity = FileIdentity(device: 0, inode: 0)
+        if cs_identity(descriptor.number, name, &identity.device, &identity.inode) == 0 { return identity }
+        guard errno == ENOENT else { throw DefaultsError.system("stat", errno, file: path) }
+        return nil
     }
 
     private func linkTarget() throws(DefaultsError) -> String {
@@ -200,8 +203,8 @@ final class StoreFolder: Sendable {
 
 /// A file, whatever its name. The number of a removed file that nobody has open may belong to the next one.
 struct FileIdentity: Equatable {
-    var device: UInt
-    var inode: UInt
+    var device: UInt64
+    var inode: UInt64
 }
 
 extension stat {

@@ -21,7 +21,7 @@ extension SQLiteEngine {
     /// back.
     private func checkStored(_ commit: Commit) throws(DefaultsError) {
         _ = try begin(until: .after(.seconds(2)))
-        if let connection, try newestCommit(connection)?.id == commit.id { return }
+        if let connection, try newestCommit(connection)?.revision == commit.revision { return }
         throw DefaultsError(.conflict, "The database was replaced while it was being written", file: folder.path)
     }
 
@@ -37,15 +37,15 @@ extension SQLiteEngine {
         }
     }
 
-    /// Writes the rows and the note of the new commit.
+    /// Writes the rows of a commit.
     ///
     /// Deletes the rows of removed keys once more than 1,024 keys were removed since the last time, and more than a
-    /// quarter of the number of keys.
+    /// quarter of the number of keys. The newest row stays: its revision is the newest commit's.
     private func write(
         _ delta: Delta, over old: Commit, keys: Int, _ connection: SQLiteConnection
     ) throws(DefaultsError) -> Commit {
         var new = old
-        new.id = .random(in: .min ... .max)
+        new.revision += .random(in: 0..<1 << 24)
         // One buffer for all rows.
         var bytes = GrowableBuffer<UInt8>()
         let statement = try connection.statement(
@@ -66,15 +66,13 @@ extension SQLiteEngine {
             try connection.run(statement)
         }
         if new.removals > max(1024, keys / 4) {
-            try connection.execute("DELETE FROM defaults WHERE value IS NULL")
+            try connection.execute("DELETE FROM defaults WHERE value IS NULL AND revision < \(new.revision)")
             new.pruned = new.revision
             new.removals = 0
         }
-        let note = try connection.statement("UPDATE newest SET id=?1, revision=?2, pruned=?3, removals=?4")
-        for (index, value) in [new.id, new.revision, new.pruned, new.removals].enumerated() {
-            try connection.bind(note, Int32(index + 1), integer: value)
+        if new.pruned != old.pruned || new.removals != old.removals {
+            try connection.execute("UPDATE pruned SET revision=\(new.pruned), removals=\(new.removals)")
         }
-        try connection.run(note)
         return new
     }
 
@@ -98,22 +96,20 @@ extension SQLiteEngine {
             // commit is therefore made over it. If that fails as well, the outcome is unknown.
             guard mayHaveHappened, (try? writeOver(connection)) == nil else { throw error }
             disconnect()
-            doubt = new.id
+            doubt = new.revision
             throw error.leavingOutcomeUnknown
         }
     }
 
     /// Makes a commit that changes no row, over one that failed.
     private func writeOver(_ connection: SQLiteConnection) throws(DefaultsError) {
-        let id = Int64.random(in: .min ... .max)
-        try connection.transact("UPDATE newest SET id=\(id)")
-        seen?.id = id
+        try connection.transact("UPDATE pruned SET removals = removals + 1")
     }
 
     func settle(until deadline: Deadline) throws(DefaultsError) -> Bool? {
         guard let doubt, let connection, isInTransaction else { return nil }
         do throws(DefaultsError) {
-            let hasHappened = try newestCommit(connection)?.id == doubt
+            let hasHappened = try newestCommit(connection)?.revision == doubt
             rollBack()
             if hasHappened {
                 // Into the database itself: the journal may be in memory alone, whatever a later fsync says.

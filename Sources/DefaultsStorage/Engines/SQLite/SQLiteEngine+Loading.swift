@@ -1,11 +1,10 @@
 internal import Glibc
 internal import PropertyLists
 
-/// A commit, as the database notes its newest one.
+/// A state of the database.
 struct Commit {
-    /// A random number, which no other commit has.
-    var id: Int64
-    /// The greatest revision of a row.
+    /// The greatest revision of a row. A commit begins at a random distance from the one before, so that its last revision
+    /// also tells it from any other commit.
     var revision: Int64
     /// The revision up to which the rows of removed keys were deleted.
     var pruned: Int64
@@ -59,8 +58,8 @@ extension SQLiteEngine {
         let version = try connection.integer("PRAGMA data_version")
         if version != connection.dataVersion {
             let newest = try newestCommit(connection)
-            if let newest, let seen, isFollowed(seen, by: newest, connection) {
-                if newest.id != seen.id { state = .changed(try changes(since: seen, connection)) }
+            if let newest, let seen, try isFollowed(seen, by: newest, connection) {
+                if newest.revision != seen.revision { state = .changed(try changes(since: seen, connection)) }
             } else {
                 state = .replaced(try whole(connection))
             }
@@ -74,34 +73,33 @@ extension SQLiteEngine {
 
     /// True if only the rows behind a commit's revision have changed since that commit, and not too many: put together
     /// one by one they take more memory than the whole dictionary.
-    private func isFollowed(_ seen: Commit, by newest: Commit, _ connection: SQLiteConnection) -> Bool {
+    private func isFollowed(
+        _ seen: Commit, by newest: Commit, _ connection: SQLiteConnection
+    ) throws(DefaultsError) -> Bool {
         // A new connection may be to a restored copy, whose revisions say nothing.
-        guard connection.dataVersion != nil else { return newest.id == seen.id }
-        // Another program has changed rows by SQL.
-        if newest.id == seen.id { return false }
-        return seen.revision >= newest.pruned && seen.revision <= newest.revision
-            && newest.revision - seen.revision <= 65536
+        guard connection.dataVersion != nil else { return newest.revision == seen.revision }
+        // With an equal revision another program has changed rows by SQL.
+        guard seen.revision >= newest.pruned, seen.revision < newest.revision else { return false }
+        let query = "SELECT count(*) FROM (SELECT 1 FROM defaults WHERE revision > ?1 LIMIT 65537)"
+        try connection.bind(try connection.statement(query), 1, integer: seen.revision)
+        return try connection.integer(query) <= 65536
     }
 
     /// The newest commit; nil for a database of an older version, which a handle that only reads leaves as it is.
     func newestCommit(_ connection: SQLiteConnection) throws(DefaultsError) -> Commit? {
         if isReadOnly, try connection.integer("PRAGMA user_version") < 3 { return nil }
         var result: Commit?
-        // A row that another program has added by SQL may have a later revision than the newest commit.
         let statement = try connection.statement(
-            """
-            SELECT id, max(CAST(revision AS INTEGER), (SELECT ifnull(max(revision), 0) FROM defaults)), pruned, removals
-            FROM newest
-            """)
+            "SELECT (SELECT ifnull(max(revision), 0) FROM defaults), revision, removals FROM pruned")
         try connection.run(statement) { () throws(DefaultsError) in
             result = Commit(
-                id: connection.integer(statement, 0), revision: connection.integer(statement, 1),
-                pruned: connection.integer(statement, 2), removals: connection.integer(statement, 3))
+                revision: connection.integer(statement, 0), pruned: connection.integer(statement, 1),
+                removals: connection.integer(statement, 2))
         }
         // Each commit counts on.
         let counts = 0...Int64.max / 2
         guard let result, counts.contains(result.revision), counts.contains(result.removals) else {
-            throw DefaultsError(.corrupt, "The database's note of its newest commit is damaged", file: folder.path)
+            throw DefaultsError(.corrupt, "The database's revisions are damaged", file: folder.path)
         }
         return result
     }

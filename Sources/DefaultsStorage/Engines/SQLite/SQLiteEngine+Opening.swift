@@ -127,16 +127,12 @@ extension SQLiteEngine {
     /// large value whole for each key that it compares with that value's.
     private static let rowTable =
         "CREATE TABLE defaults(key TEXT NOT NULL UNIQUE, value BLOB, revision INTEGER PRIMARY KEY)"
-    /// One row; see ``Commit``.
-    private static let commitTable =
-        "CREATE TABLE newest(id INTEGER NOT NULL, revision INTEGER NOT NULL, pruned INTEGER NOT NULL, removals INTEGER NOT NULL)"
-
-    private static var tables: String {
+    /// One row; see ``Commit``. It changes with removals alone: a set writes a page less.
+    private static let prunedTable = "CREATE TABLE pruned(revision INTEGER NOT NULL, removals INTEGER NOT NULL)"
+    private static let tables = """
+        \(rowTable); \(prunedTable); INSERT INTO pruned VALUES(0, 0);
+        PRAGMA application_id=\(applicationID); PRAGMA user_version=\(version)
         """
-        \(rowTable); \(commitTable); INSERT INTO newest VALUES(\(Int64.random(in: .min ... .max)), 0, 0, 0);
-        PRAGMA application_id=\(applicationID); PRAGMA user_version=\(version);
-        """
-    }
 
     /// Checks that the database is a store's, and makes it ready for writing.
     private func prepare(_ connection: SQLiteConnection, until deadline: Deadline) throws(DefaultsError) {
@@ -150,7 +146,7 @@ extension SQLiteEngine {
             try withFileLock(until: deadline) { () throws(DefaultsError) in try bringUpToDate(connection) }
         }
         // Makes the journal, whose identity counts from here on.
-        _ = try connection.integer("SELECT count(*) FROM newest")
+        _ = try connection.integer("SELECT count(*) FROM pruned")
     }
 
     /// The version of our tables; 0 for a database without any.
@@ -171,7 +167,7 @@ extension SQLiteEngine {
                 .invalidValue, "The database has a view or a trigger, which no store has", file: file)
         }
         // By their whole texts: a column could be an endless computation.
-        let isOurs = version < 3 ? "name='defaults'" : "sql IN ('\(Self.rowTable)', '\(Self.commitTable)')"
+        let isOurs = version < 3 ? "name='defaults'" : "sql IN ('\(Self.rowTable)', '\(Self.prunedTable)')"
         let count = try connection.integer("SELECT count(*) FROM sqlite_master WHERE type='table' AND \(isOurs)")
         guard count == (version < 3 ? 1 : 2) else {
             throw DefaultsError(.corrupt, "The database's tables are not those of a store", file: file)
@@ -188,7 +184,7 @@ extension SQLiteEngine {
             DROP TABLE old; DROP TABLE IF EXISTS commits; DROP TABLE IF EXISTS changes;
             """
         try connection.transact(
-            version == 0 ? Self.tables : "ALTER TABLE defaults RENAME TO old; \(Self.tables) \(copying)")
+            version == 0 ? Self.tables : "ALTER TABLE defaults RENAME TO old; \(Self.tables); \(copying)")
     }
 
     // MARK: - Making a database

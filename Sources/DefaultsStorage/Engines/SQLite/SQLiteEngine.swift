@@ -41,7 +41,7 @@ final class SQLiteEngine: StorageEngine, @unchecked Sendable {
     var isGone: Bool?
     /// The newest commit that was loaded or made.
     var seen: Commit?
-    /// The identifier of the commit that may have happened or not.
+    /// The last revision of the commit that may have happened or not.
     var doubt: Int64?
 
     init(
