@@ -675,7 +675,9 @@ kv_status kv_encode(const kv_tree *tree, kv_format format, const kv_type *type,
  * Nothing of the old one's comments is kept: a store opened on the file keeps
  * them. KV_ABSENT when the file to read does not exist; KV_IO when it is no
  * file but a folder or a device; KV_LIMIT_EXCEEDED, before it is read, when it
- * is larger than the options say; KV_OUTCOME_UNKNOWN when the new file is
+ * is larger than the options say; KV_MISUSE when it is a database that this
+ * program has open as a store: read it through the store, since closing the
+ * file would drop SQLite's locks; KV_OUTCOME_UNKNOWN when the new file is
  * there, and a power failure may take it back. */
 kv_status kv_read_file(kv_str path, const kv_decode_options *options,
                        const kv_type *type, kv_tree **tree, kv_format *found,

@@ -43,13 +43,14 @@ int cs_is_mount_point(int folder, const char *name) {
   return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-int64_t cs_birth_nanoseconds(int folder, const char *name) {
+int cs_identity(int folder, const char *name, uint64_t *device,
+                uint64_t *inode) {
   struct statx status;
-  if (statx(folder, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0 ||
-      !(status.stx_mask & STATX_BTIME))
-    return 0;
-  return (int64_t)status.stx_btime.tv_sec * 1000000000 +
-         status.stx_btime.tv_nsec;
+  if (statx(folder, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &status) != 0)
+    return -1;
+  *device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+  *inode = status.stx_ino;
+  return 0;
 }
 
 int cs_rename_exchange(int folder, const char *one, const char *other) {

@@ -25,9 +25,11 @@ int64_t cs_file_system_type(int descriptor);
  * where there is none, or the system cannot say. */
 int cs_is_mount_point(int folder, const char *name);
 
-/* When the file of this name in the folder was made, in nanoseconds since 1970;
- * 0 where the file system does not know. */
-int64_t cs_birth_nanoseconds(int folder, const char *name);
+/* The device and number of the file of this name in the folder, not followed;
+ * -1 with errno where there is none. Asks for no times: Linux makes the next
+ * fdatasync of a file whose times were asked for write its inode as well. */
+int cs_identity(int folder, const char *name, uint64_t *device,
+                uint64_t *inode);
 
 /* renameat2 in a folder: two files exchange their names; and a file gets a name
  * that none has, EEXIST where one has it. */

@@ -138,13 +138,13 @@ final class DomainRegistry: @unchecked Sendable {
 /// Where a file is, whatever path led there.
 struct FilePlace: Equatable {
     let folder: StoreFolder
-    private let numbers: FileNumbers?
+    private let numbers: FileIdentity?
     /// In UTF-8: Swift takes strings for equal whose bytes, and so files, are not.
     private let name: [UInt8]
 
     init(_ folder: StoreFolder) {
         self.folder = folder
-        numbers = (try? folder.descriptor.status()).map { FileNumbers($0) }
+        numbers = (try? folder.descriptor.status()).map { FileIdentity($0) }
         name = Array(folder.fileName.utf8)
     }
 

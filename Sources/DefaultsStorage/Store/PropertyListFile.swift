@@ -17,7 +17,8 @@ public enum PropertyListFile {
     ///   - format: the format that the file must have; nil to find it from the content, but that a text in a file whose
     ///     name ends in `.json` is never taken for OpenStep.
     ///   - limits: limits of the file's size, and of the value's size and depth.
-    /// - Throws: ``DefaultsError`` when the file cannot be read, or is too large; `PropertyListError` with the position
+    /// - Throws: ``DefaultsError`` when the file cannot be read, is too large, or is a database that this program has open
+    ///   as a store (``DefaultsError/Code/misuse``: reading it would drop SQLite's locks); `PropertyListError` with the position
     ///   when its bytes are no property list.
     public static func read(
         _ path: String, as format: PropertyListFormat? = nil, limits: PropertyListLimits = PropertyListLimits()
@@ -36,12 +37,16 @@ public enum PropertyListFile {
             if error.errno == ENOENT { return nil }
             throw error
         }
+        return try file(folder)?.readToEnd(most: most)
+    }
+
+    /// Opens the folder's file for reading; nil if there is none.
+    private static func file(_ folder: StoreFolder) throws(DefaultsError) -> FileDescriptor? {
+        try OpenLocks.shared.checkIsNoDatabase(folder)
         // Not blocking: a FIFO of the file's name must not hang the caller.
         guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
-        guard try file.status().st_mode & S_IFMT == S_IFREG else {
-            throw DefaultsError.noFile(file.path)
-        }
-        return try file.readToEnd(most: most)
+        guard try file.status().st_mode & S_IFMT == S_IFREG else { throw DefaultsError.noFile(file.path) }
+        return file
     }
 
     /// The bytes of a file that only the user and root could have written; nil when there is none, nor its folder.
@@ -55,10 +60,8 @@ public enum PropertyListFile {
             if error.errno == ENOENT || error.errno == ENOTDIR { return nil }
             throw error
         }
-        guard let file = try folder.openFile(folder.fileName, O_RDONLY | O_NONBLOCK) else { return nil }
-        let status = try file.status()
-        guard status.st_mode & S_IFMT == S_IFREG else { throw DefaultsError.noFile(file.path) }
-        let statuses = [status, try folder.descriptor.status()]
+        guard let file = try file(folder) else { return nil }
+        let statuses = [try file.status(), try folder.descriptor.status()]
         guard statuses.allSatisfy({ $0.st_uid == 0 || $0.st_uid == geteuid() }) else {
             throw DefaultsError(
                 .unsafeLocation, expected: "the user's or root's", found: "what belongs to somebody else", file: path)

@@ -18,10 +18,10 @@ final class StoreFolder: Sendable {
     /// A folder on the way to a file, and the link in it that leads on.
     private struct Waypoint {
         let folder: String
-        let folderIdentity: FileNumbers
+        let folderIdentity: FileIdentity
         let link: String
         /// nil for the file itself, which is no link.
-        let linkIdentity: FileNumbers?
+        let linkIdentity: FileIdentity?
     }
 
     private init(_ descriptor: FileDescriptor, given: String, fileName: String, way: [Waypoint] = []) {
@@ -49,8 +49,8 @@ final class StoreFolder: Sendable {
             let link = try folder.status(of: folder.fileName).flatMap { $0.st_mode & S_IFMT == S_IFLNK ? $0 : nil }
             way.append(
                 Waypoint(
-                    folder: folder.given, folderIdentity: FileNumbers(try folder.descriptor.status()),
-                    link: folder.fileName, linkIdentity: link.map { FileNumbers($0) }))
+                    folder: folder.given, folderIdentity: FileIdentity(try folder.descriptor.status()),
+                    link: folder.fileName, linkIdentity: link.map { FileIdentity($0) }))
             guard let status = link else {
                 return StoreFolder(folder.descriptor, given: folder.given, fileName: folder.fileName, way: way)
             }
@@ -108,12 +108,12 @@ final class StoreFolder: Sendable {
     var isWhereItWas: Bool {
         way.allSatisfy { step in
             var status = stat()
-            guard stat(step.folder, &status) == 0, FileNumbers(status) == step.folderIdentity else { return false }
-            guard lstat(Self.path(of: step.link, in: step.folder), &status) == 0 else {
-                return step.linkIdentity == nil
-            }
-            let link = status.st_mode & S_IFMT == S_IFLNK ? FileNumbers(status) : nil
-            return link == step.linkIdentity
+            guard stat(step.folder, &status) == 0, FileIdentity(status) == step.folderIdentity else { return false }
+            let path = Self.path(of: step.link, in: step.folder)
+            var character: CChar = 0
+            // The times of a database are not asked for: they would be written with its next commit.
+            guard readlink(path, &character, 1) > 0 else { return step.linkIdentity == nil }
+            return lstat(path, &status) == 0 && FileIdentity(status) == step.linkIdentity
         }
     }
 
@@ -154,6 +154,14 @@ final class StoreFolder: Sendable {
     func status(of name: String) throws(DefaultsError) -> stat? {
         var status = stat()
         if fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
+        guard errno == ENOENT else { throw DefaultsError.system("stat", errno, file: path) }
+        return nil
+    }
+
+    /// The file `name` in the folder; nil if there is none.
+    func identity(of name: String) throws(DefaultsError) -> FileIdentity? {
+        var identity = FileIdentity()
+        if cs_identity(descriptor.number, name, &identity.device, &identity.inode) == 0 { return identity }
         guard errno == ENOENT else { throw DefaultsError.system("stat", errno, file: path) }
         return nil
     }
@@ -239,6 +247,15 @@ final class StoreFolder: Sendable {
         return nil
     }
 
+    /// As ``refusal(isReadOnly:)``, with the error of finding it out.
+    func refusalOrError(isReadOnly: Bool) -> DefaultsError? {
+        do throws(DefaultsError) {
+            return try refusal(isReadOnly: isReadOnly)
+        } catch {
+            return error
+        }
+    }
+
     /// - Throws: where the file's name leaves no room for the names of the files beside it.
     func checkName() throws(DefaultsError) {
         let most = fpathconf(descriptor.number, Int32(_PC_NAME_MAX)) - Self.longestAddition
@@ -276,12 +293,14 @@ final class StoreFolder: Sendable {
     }
 }
 
-/// The device and the inode of a file or folder.
-struct FileNumbers: Hashable {
-    private let device: UInt
-    private let inode: UInt
+/// A file, whatever its name. The number of a removed file that nobody has open may belong to the next one.
+struct FileIdentity: Hashable {
+    var device: UInt64 = 0
+    var inode: UInt64 = 0
+}
 
-    init(_ status: stat) { (device, inode) = (UInt(status.st_dev), UInt(status.st_ino)) }
+extension FileIdentity {
+    init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) }
 }
 
 extension stat {

@@ -136,7 +136,7 @@ final class Events {
         #expect(throws: DefaultsError(.corrupt, "SQLite: file is not a database", file: path)) {
             try DefaultsStore.open(path: path, options: options { $0.onCorruption = .recover })
         }
-        #expect(try folder.names() == [".a.sqlite.lock"] + parts)
+        #expect(try folder.names() == [".a.sqlite.open"] + parts)
         #expect(try folder.text(of: "a.sqlite") == String(repeating: "no database", count: 500))
     }
 

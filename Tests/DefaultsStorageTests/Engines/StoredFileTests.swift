@@ -301,6 +301,19 @@ import Testing
         #expect(try folder.mode(of: "a.plist") == expected)
     }
 
+    @Test("a lock file of another user is an error, and not waited for", .enabled(if: geteuid() == 0))
+    func foreignLock() throws {
+        try folder.write("", to: ".a.plist.lock")
+        chown(folder.file(".a.plist.lock"), 65534, 65534)
+        let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })
+        let expected = DefaultsError(
+            .unsafeLocation, "The lock file must be owned by the current user or root; it is owned by uid 65534",
+            file: folder.file(".a.plist.lock"))
+        #expect(throws: expected) { try store.set(list(1), at: ["a"]) }
+        chown(folder.path, 65534, 65534)
+        try store.set(list(1), at: ["a"])
+    }
+
     @Test("a migration that cannot keep the old file is not made")
     func unkept() throws {
         let store = try DefaultsStore.open(path: file, options: options { $0.durability = .immediate })

@@ -220,7 +220,7 @@ import Testing
         try store.sync()
         _ = try store.remove(at: ["a"])
         if kind == .database {
-            try folder.execute("UPDATE defaults SET value = NULL, revision = revision + 1", in: kind.name)
+            try folder.execute("UPDATE defaults SET value = NULL", in: kind.name)
         } else {
             try folder.write("<plist><dict/></plist>", to: kind.name)
         }

@@ -19,12 +19,12 @@ def expect(said, expected, what):
 
 def prove(proofs, folder):
     for check in (made, unmade, without_links, met, synchronous, foreign, damaged, running, locked,
-                  leaves, copied, without_library):
+                  leaves, copied, in_host, without_library):
         inner = f"{folder}/{check.__name__}"
         os.makedirs(inner)
         check(proofs, inner + "/store.sqlite")
     return ("made, not made, without links, met, synchronous, another program's, damaged, running, "
-            "locked, left, copied, no library")
+            "locked, left, copied, in a host, no library")
 
 
 def made(proofs, path):
@@ -33,7 +33,7 @@ def made(proofs, path):
     found = [database.execute("PRAGMA " + name).fetchone()[0]
              for name in ("application_id", "user_version", "journal_mode")]
     database.close()
-    if found != [APPLICATION, 2, "wal"]:
+    if found != [APPLICATION, 3, "wal"]:
         raise Broken(f"{found}")
     expect(proofs.run("probe", path).stdout, "open 1\nset\n", "an old database")
 
@@ -95,7 +95,7 @@ def synchronous(proofs, path):
 def foreign(proofs, path):
     """Another program's database, and one of a newer version, are refused and left alone."""
     for text, error in (("CREATE TABLE t(x)", "error invalidValue: The database belongs to another program"),
-                        (f"PRAGMA application_id={APPLICATION}; PRAGMA user_version=3; CREATE TABLE defaults(x)",
+                        (f"PRAGMA application_id={APPLICATION}; PRAGMA user_version=4; CREATE TABLE defaults(x)",
                          "error migration: The database was made by a newer version")):
         database = sqlite3.connect(path)
         database.executescript(text)
@@ -181,7 +181,7 @@ def leaves(proofs, path):
     """Who leaves without closing its store leaves it in one file all the same: a copy of that is the store."""
     for command, expected in (("leave", {"left": 42}), ("leave-inside", {"left": 42})):
         proofs.run(command, path)
-        if sorted(os.listdir(os.path.dirname(path))) != [".store.sqlite.lock", "store.sqlite"]:
+        if sorted(os.listdir(os.path.dirname(path))) != [".store.sqlite.lock", ".store.sqlite.open", "store.sqlite"]:
             raise Broken(f"{command}: {os.listdir(os.path.dirname(path))}")
         if read_store(path) != expected:
             raise Broken(f"{command}: {read_store(path)}")
@@ -199,6 +199,47 @@ def copied(proofs, path):
     synced = [index for index, call in enumerate(calls) if call == ("sync", ".store.sqlite.v0.tmp")]
     if not synced or synced[-1] > renamed or calls[renamed + 1] != ("sync", "copied"):
         raise Broken(f"{calls}")
+
+
+# proves: G66
+def in_host(proofs, path):
+    """Other parts of the host close the database, which drops SQLite's locks: no change is lost when others leave."""
+    for step in ("peek store.sqlite", "peek store.sqlite;peek store.sqlite-wal;peek store.sqlite-shm"):
+        for other in (ours, foreign_shell):
+            host = Writer(proofs, path, "immediate")
+            expect(host.does("set a 1;" + step), "ok", step)
+            expected = {"a": 1}
+            for number in range(5):
+                other(proofs, path, number)
+                if other is ours and not os.path.exists(path + "-wal"):
+                    raise Broken(f"{step}: another program removed the journal of an open database")
+                expect(host.does(f"set b{number} {number};sync;{step}"), "ok", step)
+                expected |= {f"b{number}": number} | ({"other": number} if other is ours else {})
+                if read_store(path) != expected:
+                    raise Broken(f"{step}, {other.__name__}: {read_store(path)}, not {expected}")
+            expect(host.does("read"), "error Optional(DefaultsStorage.DefaultsError.Code.misuse)", "read as a file")
+            other(proofs, path, 9)
+            expect(host.does("set last 1;sync"), "ok", "after a refused read")
+            host.process.kill()
+            host.process.wait()
+            expected |= {"last": 1} | ({"other": 9} if other is ours else {})
+            if read_store(path) != expected:
+                raise Broken(f"{step}, {other.__name__}, killed: {read_store(path)}, not {expected}")
+            for end in ("", "-wal", "-shm"):
+                if os.path.exists(path + end):
+                    os.unlink(path + end)
+
+
+def ours(proofs, path, number):
+    writer = Writer(proofs, path, "immediate")
+    expect(writer.does(f"set other {number};close"), "ok", "another program")
+    writer.leave()
+
+
+def foreign_shell(_, path, number):
+    database = sqlite3.connect(path)
+    database.execute("SELECT count(*) FROM defaults").fetchone()
+    database.close()
 
 
 def without_library(proofs, path):

@@ -171,7 +171,8 @@ def alone(proofs, folder):
 # proves: G35
 def ended(proofs, folder):
     """A program that ends while another has the lock says what it loses; with its changes written it says nothing."""
-    for engine, words in zip(ENGINES, ("Another process kept the store locked", "SQLite: database is locked")):
+    words = "Another process kept the store locked"
+    for engine in ENGINES:
         path = f"{folder}/store.{engine}"
         expect(proofs.run("leave", path).stderr, "")
         expect(read_store(path), {"left": 42})

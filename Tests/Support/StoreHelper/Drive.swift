@@ -9,7 +9,8 @@ internal import PropertyLists
 /// `add PATH`, which adds 1 to a number; `begin` and `commit` of a transaction; `remove PATH`; `sync`; `pump`, whose
 /// error is the one told as unreadable; `told`, whose error is the conflict or the failed flush told since then;
 /// `see PATH`, which waits on the descriptor and pumps until the value is there; `child`, which leaves a process that
-/// was made without fork's handlers; `migrate`, to version 1; `close`. A path's steps have `.` between them, those that
+/// was made without fork's handlers; `migrate`, to version 1; `close`; `peek NAME`, which opens and closes that file of
+/// the store's folder, as other parts of a host do; `read`, which reads the store's file as a property list. A path's steps have `.` between them, those that
 /// are numbers are indexes.
 func drive(_ file: String, _ durability: DefaultsDurability) throws {
     let store = try openStore(file, durability)
@@ -75,6 +76,10 @@ private func perform(_ words: [String], on store: DefaultsStore, _ told: Told) t
             _ = try store.pump()
         }
     case "close": try store.close()
+    case "read": _ = try PropertyListFile.read(store.file ?? "")
+    case "peek":
+        let folder = (store.file ?? "").split(separator: "/").dropLast().map { "/" + $0 }.joined()
+        Glibc.close(open(folder + "/" + words[1], O_RDONLY))
     default: throw DefaultsError(.misuse, expected: "a step", found: "\(words)")
     }
 }

@@ -65,12 +65,7 @@ final class PropertyListFileEngine: StorageEngine, @unchecked Sendable {
     }
 
     private func lookAtRights() {
-        if isUnrecoverable { return }
-        do throws(DefaultsError) {
-            refusal = try folder.refusal(isReadOnly: isReadOnly)
-        } catch {
-            refusal = error
-        }
+        if !isUnrecoverable { refusal = folder.refusalOrError(isReadOnly: isReadOnly) }
     }
 
     /// Goes where the store's path leads now: that is the store, and not a folder that once had the path.

@@ -3,169 +3,143 @@ internal import PropertyLists
 
 extension SQLiteEngine {
     func commit(_ state: State) throws(DefaultsError) -> PropertyList? {
-        // Looked at since the lock was taken: no other process has made a newer one.
-        guard let connection, isInTransaction, let newest = seen else {
+        // The domain has looked since it took the lock: no other process of ours has made a newer commit.
+        guard let connection, isInTransaction, let seen else {
             throw DefaultsError(.misuse, "A commit without its lock", file: folder.path)
         }
-        let mark = CommitMark(revision: newest.mark.revision + 1, token: .random(in: .min ... .max))
-        // In the order of the keys: in another one each row goes to another page.
-        let file = folder.path
-        let rows = try DefaultsError.translating(file: file) { () throws(PropertyListError) in
+        let rows = try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
             try state.changedRows()
         }
-        // One for all rows.
-        var bytes = GrowableBuffer<UInt8>()
-        let (upsert, delete) = (try prepared(.upsert, connection), try prepared(.delete, connection))
-        for row in rows {
-            try write(row, mark.revision, &bytes, by: row.value == nil ? delete : upsert, connection)
-        }
-        let new = try note(rows, as: mark, after: newest, most: 4096, connection)
-        try finish(mark, connection)
+        let new = try write(rows, over: seen, keys: state.stored.document.count, connection)
+        try finish(new, connection)
+        if try !hasNames(connection) { try checkStored(new) }
+        self.seen = new
         for row in rows where !damagedKeys.isEmpty { damagedKeys[row.key] = nil }
-        seen = new
         wakeOthers()
-        if rows.count > 64 { try? connection.execute("PRAGMA incremental_vacuum") }
+        if rows.count > 64 { try? self.connection?.execute("PRAGMA incremental_vacuum") }
         return nil
+    }
+
+    /// Throws unless the commit is in the database that has the name now: whoever removed the journal may have written it
+    /// back.
+    private func checkStored(_ commit: Commit) throws(DefaultsError) {
+        _ = try begin(until: .after(.seconds(2)))
+        if let connection, try newestCommit(connection)?.revision == commit.revision { return }
+        throw DefaultsError(.conflict, "The database was replaced while it was being written", file: folder.path)
+    }
+
+    /// Writes the rows of a commit, in the order of the keys: in another order each row goes to another page.
+    ///
+    /// Deletes the rows of removed keys once more than 1,024 keys were removed since the last time, and more than a
+    /// quarter of the number of keys. The newest row stays: its revision is the newest commit's.
+    private func write(
+        _ rows: [(key: [UInt8], value: PropertyList?)], over old: Commit, keys: Int, _ connection: SQLiteConnection
+    ) throws(DefaultsError) -> Commit {
+        var new = old
+        new.revision += .random(in: 0..<1 << 24)
+        // One buffer for all rows.
+        var bytes = GrowableBuffer<UInt8>()
+        let statement = try connection.statement(
+            """
+            INSERT INTO defaults(key, value, revision) VALUES(?1, ?2, ?3)
+            ON CONFLICT(key) DO UPDATE SET value=?2, revision=?3
+            """)
+        for (key, value) in rows {
+            new.revision += 1
+            if value == nil { new.removals += 1 }
+            bytes.count = 0
+            try DefaultsError.translating(file: folder.path) { () throws(PropertyListError) in
+                try value?.write(as: .binary, to: &bytes)
+            }
+            try key.withUnsafeBufferPointer { key throws(DefaultsError) in
+                try connection.bind(statement, 1, text: key)
+            }
+            if value != nil { try connection.bind(statement, 2, blob: UnsafeRawBufferPointer(bytes.contents)) }
+            try connection.bind(statement, 3, integer: new.revision)
+            try connection.run(statement)
+        }
+        if new.removals > max(1024, keys / 4) {
+            try connection.execute("DELETE FROM defaults WHERE value IS NULL AND revision < \(new.revision)")
+            new.pruned = new.revision
+            new.removals = 0
+        }
+        if new.pruned != old.pruned || new.removals != old.removals {
+            try connection.execute("UPDATE pruned SET revision=\(new.pruned), removals=\(new.removals)")
+        }
+        return new
     }
 
     /// Wakes the processes that watch the folder. The write of the journal woke them too early: until that was on disk
     /// there was nothing to see, and then the commit shows in shared memory, whose changes inotify does not report. The
-    /// database itself is not opened, since closing it would let go of SQLite's locks.
+    /// database itself is not opened, since closing it would drop SQLite's locks.
     private func wakeOthers() {
         _ = try? folder.openFile(folder.fileName + "-wal", O_WRONLY)?.close()
     }
 
-    private func write(
-        _ row: (key: [UInt8], value: PropertyList?), _ revision: Int64, _ bytes: inout GrowableBuffer<UInt8>,
-        by statement: OpaquePointer, _ connection: SQLiteConnection
-    ) throws(DefaultsError) {
-        bytes.count = 0
-        do throws(PropertyListError) {
-            try row.value?.write(as: .binary, to: &bytes)
-        } catch {
-            throw DefaultsError(error, file: folder.path)
-        }
-        let value = UnsafeRawBufferPointer(bytes.contents)
-        try row.key.withUnsafeBufferPointer { key throws(DefaultsError) in
-            try connection.bind(statement, 1, text: key)
-            if row.value != nil {
-                try connection.bind(statement, 2, blob: value)
-                try connection.bind(statement, 3, integer: revision)
-            }
-            try connection.run(statement)
-        }
-    }
+    // MARK: - Unknown outcomes
 
-    /// Notes the commit, and the keys that it changes for the processes that look again; of more than `most`, and of
-    /// more than one or two times as many before, nothing is known: a process that asks for them loads everything.
-    private func note(
-        _ rows: [(key: [UInt8], value: PropertyList?)], as mark: CommitMark, after newest: NewestCommit, most: Int,
-        _ connection: SQLiteConnection
-    ) throws(DefaultsError) -> NewestCommit {
-        var new = newest
-        new.mark = mark
-        if rows.count > most {
-            try connection.execute("DELETE FROM changes")
-            new.oldest = mark.revision
-            new.middle = mark.revision
-            new.logged = 0
-        } else {
-            let statement = try prepared(.log, connection)
-            for row in rows { try log(row.key, mark.revision, by: statement, connection) }
-            new.logged += Int64(rows.count)
-            if new.logged > Int64(most) {
-                try connection.execute("DELETE FROM changes WHERE revision <= \(new.middle)")
-                new.oldest = new.middle
-                new.middle = mark.revision
-                new.logged = 0
-            }
-        }
-        try note(new, connection)
-        return new
-    }
-
-    private func log(
-        _ key: [UInt8], _ revision: Int64, by statement: OpaquePointer, _ connection: SQLiteConnection
-    ) throws(DefaultsError) {
-        try key.withUnsafeBufferPointer { key throws(DefaultsError) in
-            try connection.bind(statement, 1, integer: revision)
-            try connection.bind(statement, 2, text: key)
-            try connection.run(statement)
-        }
-    }
-
-    /// The last 64 commits stand in the table, each in the row of the one 64 before it.
-    private func note(_ commit: NewestCommit, _ connection: SQLiteConnection) throws(DefaultsError) {
-        let statement = try prepared(.note, connection)
-        let row = [
-            commit.mark.revision % 64, commit.mark.revision, commit.mark.token, commit.oldest, commit.middle,
-            commit.logged,
-        ]
-        for (index, value) in row.enumerated() {
-            try connection.bind(statement, Int32(index + 1), integer: value)
-        }
-        try connection.run(statement)
-    }
-
-    private func finish(_ mark: CommitMark, _ connection: SQLiteConnection) throws(DefaultsError) {
+    private func finish(_ new: Commit, _ connection: SQLiteConnection) throws(DefaultsError) {
         do throws(DefaultsError) {
-            try connection.run(try prepared(.commit, connection))
+            try connection.run(try connection.statement("COMMIT"))
+            isInTransaction = false
         } catch {
             let mayHaveHappened = connection.mayHaveCommitted
-            unlock()
-            throw mayHaveHappened ? fail(error, mark, connection) : error
+            rollBack()
+            // The commit may be whole in the journal, and would count once no process has the database open. Another
+            // commit is therefore made over it. If that fails as well, the outcome is unknown.
+            guard mayHaveHappened, (try? writeOver(connection)) == nil else { throw error }
+            disconnect()
+            doubt = new.revision
+            throw error.leavingOutcomeUnknown
         }
-        isInTransaction = false
-        guard connection.hasMoved else { return }
-        // No program will read the rows that were written there.
-        _ = try lock(until: .after(.seconds(2)))
-        throw DefaultsError(.conflict, "The database was replaced while it was being written", file: folder.path)
     }
 
-    // MARK: - Doubt
-
-    /// The error of a commit that failed when all was written.
-    ///
-    /// The commit may be whole in the journal, and would count once no process has the database open: another one is
-    /// made over it. Where that fails as well, nothing is known.
-    private func fail(
-        _ error: DefaultsError, _ mark: CommitMark, _ connection: SQLiteConnection
-    ) -> DefaultsError {
-        if (try? writeOver(connection)) != nil { return error }
-        disconnect()
-        doubt = mark
-        return error.leavingOutcomeUnknown
-    }
-
-    /// Makes a commit that changes nothing, over one that failed.
+    /// Makes a commit that changes no row, over one that failed.
     private func writeOver(_ connection: SQLiteConnection) throws(DefaultsError) {
-        let random = Int64.random(in: .min ... .max)
-        do throws(DefaultsError) {
-            try connection.execute(
-                "BEGIN IMMEDIATE; INSERT OR REPLACE INTO commits VALUES(-1, -1, \(random), 0, 0, 0); COMMIT")
-        } catch {
-            try? connection.execute("ROLLBACK")
-            throw error
-        }
+        try connection.transact("UPDATE pruned SET removals = removals + 1")
     }
 
     func settle(until deadline: Deadline) throws(DefaultsError) -> Bool? {
         guard let doubt, let connection, isInTransaction else { return nil }
         do throws(DefaultsError) {
-            let hasHappened = try isThere(doubt, connection)
-            unlock()
+            let hasHappened = try newestCommit(connection)?.revision == doubt
+            rollBack()
             if hasHappened {
                 // Into the database itself: the journal may be in memory alone, whatever a later fsync says.
                 try connection.execute("PRAGMA wal_checkpoint(FULL)")
             } else {
                 try writeOver(connection)
             }
-            _ = try lock(until: deadline)
+            _ = try begin(until: deadline)
             self.doubt = nil
             return hasHappened
         } catch {
             disconnect()
             throw error.code == .timedOut ? error : error.leavingOutcomeUnknown
         }
+    }
+
+    // MARK: - Copies
+
+    func keepCopy(named suffix: String) throws(DefaultsError) {
+        let name = folder.fileName + "." + suffix
+        // A copy that is not whole must not be found under its name. The lock is held: a file of the temporary name is
+        // left over.
+        let temporary = "." + name + ".tmp"
+        folder.unlink(temporary)
+        defer { folder.unlink(temporary) }
+        // With our mode before there is anything in it.
+        let file = try folder.openFile(temporary, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        try copy(to: try folder.currentPath(of: temporary))
+        try file?.synchronize()
+        try folder.rename(temporary, to: name)
+        try folder.descriptor.synchronize()
+    }
+
+    /// Copies the committed rows by a connection of its own: VACUUM cannot be part of the transaction.
+    private func copy(to path: String) throws(DefaultsError) {
+        let connection = try SQLiteConnection(try folder.currentPath(of: folder.fileName), isReadOnly: true)
+        defer { connection.close() }
+        try connection.copy(to: path)
     }
 }

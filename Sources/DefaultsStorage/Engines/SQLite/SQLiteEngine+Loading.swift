@@ -1,21 +1,15 @@
 internal import Glibc
 internal import PropertyLists
 
-/// The number of a commit, and its token, which no other commit has.
-struct CommitMark: Equatable {
+/// A state of the database.
+struct Commit {
+    /// The greatest revision of a row. A commit begins at a random distance from the one before, so that its last revision
+    /// also tells it from any other commit.
     var revision: Int64
-    var token: Int64
-}
-
-/// The newest commit, and how far back the changes before it are known.
-struct NewestCommit {
-    var mark: CommitMark
-    /// A process that has seen this commit or a later one finds all changes since in the table.
-    var oldest: Int64
-    /// The commit up to which the table is emptied next.
-    var middle: Int64
-    /// The number of keys in the table since then.
-    var logged: Int64
+    /// The revision up to which the rows of removed keys were deleted.
+    var pruned: Int64
+    /// The number of keys that were removed since then.
+    var removals: Int64
 }
 
 extension SQLiteEngine {
@@ -23,125 +17,109 @@ extension SQLiteEngine {
         over memory: () throws(DefaultsError) -> PropertyList, until deadline: Deadline
     ) throws(DefaultsError) -> EngineState {
         if let refusal, refusal.code == .unavailable { throw refusal }
+        if fileLock == nil { try follow() }
         do throws(DefaultsError) {
-            try relockIfMoved()
-            if try isMissing() { return leave() }
-            isGone = false
-            return try look(until: deadline)
+            return try isMissing() ? takeAbsence(until: deadline) : look(until: deadline)
         } catch {
-            if error.code != .timedOut, error.code != .unavailable { note(error) }
+            if error.code == .timedOut || error.code == .unavailable { throw error }
+            if unreadable != error, isGone != nil { report?(.unreadable(error)) }
+            unreadable = error
             throw error
         }
     }
 
-    /// Whether the database went, or never was, and is not made by a look.
+    /// True if there is no database, and a look does not make one.
     private func isMissing() throws(DefaultsError) -> Bool {
-        guard isReadOnly || hasLoaded, !isInTransaction else { return false }
+        guard isReadOnly || isGone != nil, !isInTransaction else { return false }
         return try folder.status(of: folder.fileName) == nil
     }
 
-    private func leave() -> EngineState {
-        disconnect()
+    private func takeAbsence(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+        // One that only reads keeps its connection, by which it knows a journal that the old database left.
+        if let connection, !isReadOnly { try leave(connection, until: deadline) }
         damagedKeys = [:]
         unreadable = nil
         seen = nil
-        hasLoaded = true
         defer { isGone = true }
-        return isGone ? .unchanged : .replaced(emptyDictionary)
+        return isGone == true ? .unchanged : .replaced(emptyDictionary)
     }
 
-    func look(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+    private func look(until deadline: Deadline) throws(DefaultsError) -> EngineState {
+        // A transaction has checked the database's name, and checks it again at its end.
+        if let connection, isInTransaction { return try load(connection) }
         let connection = try opened(until: deadline)
         return try patiently(until: deadline) { () throws(DefaultsError) in
-            let version = try connection.integer(try prepared(.dataVersion, connection))
-            let state = version == dataVersion ? EngineState.unchanged : try loadAll(connection)
-            dataVersion = version
-            connection.isTrusted = true
-            hasLoaded = true
-            unreadable = nil
-            return state
+            try connection.reading { () throws(DefaultsError) in try load(connection) }
         }
     }
 
-    private func note(_ error: DefaultsError) {
-        if unreadable != error, hasLoaded { report?(.unreadable(error)) }
-        unreadable = error
-    }
-
-    private func loadAll(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
-        if isInTransaction { return try load(connection) }
-        return try connection.reading { () throws(DefaultsError) in try load(connection) }
-    }
-
-    /// The changes since the last look, or everything where they are not known.
+    /// Loads the changes since the last look, or everything if they are not known.
     private func load(_ connection: SQLiteConnection) throws(DefaultsError) -> EngineState {
-        let newest = try newestCommit(connection)
-        guard let newest, let seen = seen?.mark, try isKnown(seen, newest, connection) else {
-            try checkSize(connection)
-            let list = try whole(connection)
+        var state = EngineState.unchanged
+        let version = try connection.integer("PRAGMA data_version")
+        if version != connection.dataVersion {
+            let newest = try newestCommit(connection)
+            if let newest, let seen, try isFollowed(seen, by: newest, connection) {
+                if newest.revision != seen.revision { state = .changed(try changes(since: seen, connection)) }
+            } else {
+                state = .replaced(try whole(connection))
+            }
             seen = newest
-            return .replaced(list)
+            connection.dataVersion = version
         }
-        if newest.mark == seen { return .unchanged }
-        let changes = try changes(since: seen, connection)
-        self.seen = newest
-        return .changed(changes)
+        isGone = false
+        unreadable = nil
+        return state
     }
 
-    /// Whether the changes since a commit are all in the table.
-    private func isKnown(
-        _ seen: CommitMark, _ newest: NewestCommit, _ connection: SQLiteConnection
+    /// True if only the rows behind a commit's revision have changed since that commit, and not too many: put together
+    /// one by one they take more memory than the whole dictionary.
+    private func isFollowed(
+        _ seen: Commit, by newest: Commit, _ connection: SQLiteConnection
     ) throws(DefaultsError) -> Bool {
-        guard seen.revision >= newest.oldest, seen.revision <= newest.mark.revision else { return false }
-        // On a connection that was open already another program must have written past us.
-        if newest.mark == seen { return dataVersion < 0 }
-        guard dataVersion < 0 else { return true }
-        // A new connection may be to another database, whose number of commits says nothing.
-        return try isThere(seen, connection)
+        // A new connection may be to a restored copy, whose revisions say nothing.
+        guard connection.dataVersion != nil else { return newest.revision == seen.revision }
+        // With an equal revision another program has changed rows by SQL.
+        guard seen.revision >= newest.pruned, seen.revision < newest.revision else { return false }
+        let query = "SELECT count(*) FROM (SELECT 1 FROM defaults WHERE revision > ?1 LIMIT 65537)"
+        try connection.bind(try connection.statement(query), 1, integer: seen.revision)
+        return try connection.integer(query) <= 65536
     }
 
-    /// Whether a commit is one of the last.
-    func isThere(_ commit: CommitMark, _ connection: SQLiteConnection) throws(DefaultsError) -> Bool {
-        let query = "SELECT count(*) FROM commits WHERE revision=\(commit.revision) AND token=\(commit.token)"
-        return try connection.integer(query) > 0
-    }
-
-    /// The newest commit; nil for a database of version 1, which a handle that only reads leaves as it is.
-    fileprivate func newestCommit(_ connection: SQLiteConnection) throws(DefaultsError) -> NewestCommit? {
-        if isReadOnly, try connection.integer("PRAGMA user_version") < 2 { return nil }
-        var result: NewestCommit?
-        let statement = try prepared(.newest, connection)
+    /// The newest commit; nil for a database of an older version, which a handle that only reads leaves as it is.
+    func newestCommit(_ connection: SQLiteConnection) throws(DefaultsError) -> Commit? {
+        if isReadOnly, try connection.integer("PRAGMA user_version") < 3 { return nil }
+        var result: Commit?
+        let statement = try connection.statement(
+            "SELECT (SELECT ifnull(max(revision), 0) FROM defaults), revision, removals FROM pruned")
         try connection.run(statement) { () throws(DefaultsError) in
-            let mark = CommitMark(
-                revision: connection.integer(statement, 0), token: connection.integer(statement, 1))
-            result = NewestCommit(
-                mark: mark, oldest: connection.integer(statement, 2), middle: connection.integer(statement, 3),
-                logged: connection.integer(statement, 4))
+            result = Commit(
+                revision: connection.integer(statement, 0), pruned: connection.integer(statement, 1),
+                removals: connection.integer(statement, 2))
         }
-        // Counted on with each commit.
+        // Each commit counts on.
         let counts = 0...Int64.max / 2
-        guard let result, counts.contains(result.mark.revision), counts.contains(result.logged) else {
-            throw DefaultsError(.corrupt, "The database's list of commits is damaged", file: folder.path)
+        guard let result, counts.contains(result.revision), counts.contains(result.removals) else {
+            throw DefaultsError(.corrupt, "The database's revisions are damaged", file: folder.path)
         }
         return result
     }
 
     private func changes(
-        since seen: CommitMark, _ connection: SQLiteConnection
+        since seen: Commit, _ connection: SQLiteConnection
     ) throws(DefaultsError) -> [(key: [UInt8], value: PropertyList?)] {
-        let statement = try connection.prepare(
-            """
-            SELECT key, value FROM (SELECT DISTINCT key FROM changes WHERE revision > \(seen.revision))
-            LEFT JOIN defaults USING(key)
-            """)
-        defer { connection.finalize(statement) }
+        let statement = try connection.statement("SELECT key, value FROM defaults WHERE revision > ?1")
+        try connection.bind(statement, 1, integer: seen.revision)
         var result: [(key: [UInt8], value: PropertyList?)] = []
         var damaged = damagedKeys
         try connection.run(statement) { () throws(DefaultsError) in
             let key = Array(connection.text(statement, 0))
             damaged[key] = nil
             do throws(PropertyListError) {
-                let value = try value(connection, statement)
+                let value =
+                    connection.isNull(statement, 1)
+                    ? nil
+                    : try PropertyList.parse(connection.blob(statement, 1), as: .binary, limits: limits.reading).list
                 result.append((key, value))
             } catch {
                 damaged[key] = error
@@ -151,14 +129,7 @@ extension SQLiteEngine {
         return result
     }
 
-    private func value(_ connection: SQLiteConnection, _ statement: OpaquePointer) throws(PropertyListError)
-        -> PropertyList?
-    {
-        if connection.isNull(statement, 1) { return nil }
-        return try PropertyList.parse(connection.blob(statement, 1), as: .binary, limits: limits.reading).list
-    }
-
-    /// Takes the rows that cannot be read for the present ones, and tells of those that are new.
+    /// Takes the rows that cannot be read for the present ones, and reports those that are new.
     private func take(_ damaged: [[UInt8]: PropertyListError]) {
         let new = damaged.filter { damagedKeys[$0.key] != $0.value }
         damagedKeys = damaged
@@ -168,20 +139,17 @@ extension SQLiteEngine {
         report?(.unreadable(error.followed(by: others)))
     }
 
-    /// - Throws: ``DefaultsError/Code/limitExceeded``, before anything is loaded, where the rows are larger than a file
-    ///   that is read. The file may be larger than its rows.
-    private func checkSize(_ connection: SQLiteConnection) throws(DefaultsError) {
-        guard try folder.status(of: folder.fileName)?.st_size ?? 0 > limits.readableFile else { return }
-        let size = try connection.integer("SELECT sum(length(value)) FROM defaults")
-        if size > limits.readableFile { throw limits.tooLarge(Int(size), file: folder.path) }
-    }
-
-    /// The whole dictionary, put together row by row: the rows come in the order of their keys. Those that cannot be
-    /// read are left out.
+    /// The whole dictionary, put together row by row in the order of the keys. Rows that cannot be read are left out.
+    ///
+    /// - Throws: ``DefaultsError/Code/limitExceeded``, before anything is loaded, if the rows are larger than the largest
+    ///   file that is read. The file may be larger than its rows.
     private func whole(_ connection: SQLiteConnection) throws(DefaultsError) -> PropertyList {
         let file = folder.path
-        let statement = try connection.prepare("SELECT key, value FROM defaults WHERE value IS NOT NULL ORDER BY key")
-        defer { connection.finalize(statement) }
+        if try folder.status(of: folder.fileName)?.st_size ?? 0 > limits.readableFile {
+            let size = try connection.integer("SELECT sum(length(value)) FROM defaults")
+            if size > limits.readableFile { throw limits.tooLarge(Int(size), file: file) }
+        }
+        let statement = try connection.statement("SELECT key, value FROM defaults WHERE value IS NOT NULL ORDER BY key")
         var builder = PropertyListBuilder(limits: .store)
         var damaged: [[UInt8]: PropertyListError] = [:]
         try DefaultsError.translating(file: file) { () throws(PropertyListError) in try builder.beginDictionary() }
