@@ -40,7 +40,10 @@
  *              are exact: dots have no meaning.
  *   Threads    An object whose first parameter is const may be used from
  *              several threads at once, and so may a kv_store; everything else
- *              by one thread at a time.
+ *              by one thread at a time. pthread_cancel() ends a thread at the
+ *              beginning of kv_store_sync(), _begin(), _pump() and _wait(), with
+ *              nothing locked. fork() may be called on any thread, but not in a
+ *              signal handler: changes that wait are written before it.
  *   Stack      Types, comparison and changes inside a value go down into it, of
  *              512 levels at most: a thread that meets such values wants 2 MB
  *              of stack; one that runs scripts, whose converters may call each
@@ -847,9 +850,7 @@ typedef struct kv_store_options {
    * written that are up to 768 MB, or max_bytes where that is more, above the
    * limit. Opening a larger file is KV_LIMIT_EXCEEDED. So is a sync that would
    * write one, and the changes stay in memory. Of several handles in a process
-   * the widest limits count for the file. Changes by path
-   * inside one top-level value that wait for their flush keep 128 MB at most.
-   * Whatever is set here, a top-level value in SQLite has 1,000,000,000 bytes at
+   * the widest limits count for the file. Whatever is set here, a top-level value in SQLite has 1,000,000,000 bytes at
    * most, and a sync of more is KV_LIMIT_EXCEEDED, and writes nothing; its key
    * has 16,384 bytes at most. */
   uint64_t max_bytes;

@@ -26,8 +26,8 @@ final class Domain: @unchecked Sendable {
     /// Replaced only in a child process, during the fork.
     private(set) var engine: any StorageEngine
     let file: String?
-    /// The device that the file is on; 0 without a file.
-    let device: UInt
+    /// The folder that the file was in at first.
+    let home: FileIdentity?
     let lock = Lock()
     let writerLock = WriterLock()
 
@@ -51,7 +51,7 @@ final class Domain: @unchecked Sendable {
         self.engine = engine
         self.file = file
         place = engine.watchedFolder.map { FilePlace($0) }
-        device = engine.watchedFolder?.device ?? 0
+        home = (try? engine.watchedFolder?.descriptor.status()).map { FileIdentity($0) }
         rules = ValueRules(engine)
         options = engine.options
         engine.report = { [weak self] event in self?.tell(event) }

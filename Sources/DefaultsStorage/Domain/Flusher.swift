@@ -3,8 +3,8 @@ internal import PropertyLists
 
 /// Writes coalesced changes at most 100 milliseconds after they were made, and the rest at the program's exit.
 ///
-/// Its threads write one store on each device at a time: a slow disk delays its own stores only. The first change starts
-/// a thread. Another one is started when a thread goes to work, if a store on another device waits.
+/// Its threads write one store of each folder at a time: a slow disk delays its own stores only. The first change starts
+/// a thread. Another one is started when a thread goes to work, if a store in another folder waits.
 ///
 /// `@unchecked Sendable`: the state is guarded by `lock`.
 final class Flusher: @unchecked Sendable {
@@ -25,7 +25,7 @@ final class Flusher: @unchecked Sendable {
     private var hasExitHandler = false
     /// True after ``flushAtExit()``. A later change, made by an older exit handler, is written before its call returns.
     private var isLeaving = false
-    /// The domains that the threads are writing, on a device each.
+    /// The domains that the threads are writing, in a folder each.
     private var current: [Domain] = []
 
     /// The maximum wait for one store's lock while other stores wait for their turn.
@@ -89,8 +89,12 @@ final class Flusher: @unchecked Sendable {
         return false
     }
 
-    /// Whether no thread writes to the domain's device.
-    private func isReady(_ domain: Domain) -> Bool { !current.contains { $0.device == domain.device } }
+    /// Whether no thread writes in the domain's folder, nor are too many at work.
+    private func isReady(_ domain: Domain) -> Bool {
+        current.count < Self.mostThreads && !current.contains { $0.home == domain.home }
+    }
+
+    private static let mostThreads = 8
 
     private func run() {
         while let task = next() {

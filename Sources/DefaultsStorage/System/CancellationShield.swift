@@ -18,6 +18,11 @@ struct CancellationShield {
     }
 }
 
+/// Where `pthread_cancel` may end a thread: at the beginning of a call that can wait, with nothing locked or half done.
+package enum CancellationPoint {
+    package static func pass() { pthread_testcancel() }
+}
+
 /// Keeps SIGXFSZ, which ends the program, away from the calling thread: a file beyond the user's limit is an error.
 struct FileSizeShield {
     private var old = sigset_t()

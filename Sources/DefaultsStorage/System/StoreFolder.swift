@@ -217,9 +217,6 @@ final class StoreFolder: Sendable {
         throw DefaultsError.system("rename", errno, file: path)
     }
 
-    /// The device that the folder is on; 0 where the system cannot say.
-    var device: UInt { (try? descriptor.status()).map { UInt($0.st_dev) } ?? 0 }
-
     func link(_ old: String, to new: String) throws(DefaultsError) {
         guard linkat(descriptor.number, old, descriptor.number, new, 0) == 0 else {
             throw DefaultsError.system("link", errno, file: path)

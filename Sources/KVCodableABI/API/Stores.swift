@@ -157,7 +157,8 @@ private func durability(_ value: kv_durability) throws(Failure) -> DefaultsDurab
 @c @implementation public func kv_store_sync(
     _ store: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    reporting(error) {
+    CancellationPoint.pass()
+    return reporting(error) {
         try require(store, DefaultsStore.self, "store").sync()
         return KV_OK
     }

@@ -8,7 +8,8 @@ internal import PropertyLists
     _ store: OpaquePointer?, _ seconds: Double, _ transaction: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    reporting(error) {
+    CancellationPoint.pass()
+    return reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
         guard seconds >= 0 else { throw Failure.invalidArgument("Expected seconds from 0, found \(seconds)") }
         guard let transaction else { throw Failure.invalidArgument("transaction is NULL") }

@@ -127,7 +127,8 @@ private func described(_ source: DefaultsRecovery) -> String {
 @c @implementation public func kv_store_pump(
     _ store: OpaquePointer?, _ calls: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    reporting(error) {
+    CancellationPoint.pass()
+    return reporting(error) {
         let count = try require(store, DefaultsStore.self, "store").pump()
         calls?.pointee = count
         return KV_OK
@@ -138,7 +139,8 @@ private func described(_ source: DefaultsRecovery) -> String {
     _ store: OpaquePointer?, _ seconds: Double, _ calls: UnsafeMutablePointer<Int>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> kv_status {
-    reporting(error) {
+    CancellationPoint.pass()
+    return reporting(error) {
         let store = try require(store, DefaultsStore.self, "store")
         guard seconds >= 0 else { throw Failure.invalidArgument("Expected seconds from 0, found \(seconds)") }
         let count = try store.wait(for: .seconds(min(seconds, 1e9)))

@@ -32,6 +32,7 @@ import Testing
 
     // MARK: - The path
 
+    // proves: G23
     @Test("a file that a swapped link delivers is the new one, and a watch is told", arguments: [true, false])
     func swappedLink(isReadOnly: Bool) throws {
         try makeVersions()
@@ -118,6 +119,7 @@ import Testing
 
     // MARK: - Handles
 
+    // proves: G50
     @Test("a handle that only reads and one that writes are one store, whichever is opened first")
     func oneDomain() throws {
         for name in ["a.plist", "a.sqlite"] {
@@ -137,6 +139,7 @@ import Testing
 
     // MARK: - Absence
 
+    // proves: G25
     @Test("a file that is away for a moment is not gone: nothing is told, and a set waits for it")
     func briefAbsence() throws {
         try write(["a": 1], to: "a.plist")
@@ -160,6 +163,7 @@ import Testing
         watch.cancel()
     }
 
+    // proves: G32
     @Test("a file that stays away was removed: the store is empty, an event tells it, and the backup has the rest")
     func removed() throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"), options: options { $0.durability = .manual })

@@ -194,6 +194,7 @@ import Testing
         #expect(error?.message.hasPrefix("Expected a migration to version ") == true)
     }
 
+    // proves: G56
     @Test("the kept file is that before the migration that was committed", arguments: ["a.plist", "a.sqlite"])
     func copyOfTheCommitted(name: String) throws {
         let store = try DefaultsStore.open(path: folder.file(name))
