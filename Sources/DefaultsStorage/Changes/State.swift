@@ -297,7 +297,7 @@ extension State {
     /// The size of a key and its value; zero without one, and for one that cannot be put together.
     func size(of key: UnsafeBufferPointer<UInt8>) -> PropertyListSize { Self.size(of: key, changes[key], stored) }
 
-    fileprivate static func size(
+    static func size(
         of key: UnsafeBufferPointer<UInt8>, _ change: Overlay??, _ stored: StoredValues
     ) -> PropertyListSize {
         switch change {
@@ -337,9 +337,4 @@ final class StateBox {
     @exclusivity(unchecked) var state: State
 
     init(_ state: State) { self.state = state }
-
-    /// As ``State/size(of:)``, without a copy of the state.
-    func size(of key: UnsafeBufferPointer<UInt8>) -> PropertyListSize {
-        State.size(of: key, state.changes[key], state.stored)
-    }
 }

@@ -14,7 +14,9 @@ extension Domain {
     ) throws(DefaultsError) -> Bool? {
         let isStored = { () throws(DefaultsError) -> Bool in
             try self.lock.withLock { () throws(DefaultsError) -> Bool in
-                guard self.isStored(value, key, path.steps[...]) else { return false }
+                guard self.target.state.changes[key] == nil, self.isStored(value, key, path.steps[...]) else {
+                    return false
+                }
                 return try self.changedUnsetList(unset, self.location(of: key, path)) == nil
             }
         }

@@ -31,20 +31,20 @@ final class Domain: @unchecked Sendable {
     let lock = Lock()
     let writerLock = WriterLock()
 
-    // Guarded by `lock`.
+    // Guarded by `lock`. Those that each set looks at are not checked a second time by Swift.
     let box = StateBox(State(StoredValues(emptyDictionary)))
-    var generation: UInt64 = 1
-    var open: OpenTransaction?
-    var handles = OpenHandles()
+    @exclusivity(unchecked) var generation: UInt64 = 1
+    @exclusivity(unchecked) var open: OpenTransaction?
+    @exclusivity(unchecked) var handles = OpenHandles()
     /// Whether the flusher has been told of changes.
-    var isScheduled = false
-    var health = Health.new
+    @exclusivity(unchecked) var isScheduled = false
+    @exclusivity(unchecked) var health = Health.new
     /// Of all handles together.
     private(set) var options: EngineOptions
     var rules: ValueRules
     /// Where the file is now; nil without one.
     var place: FilePlace?
-    var inbox = EventInbox()
+    @exclusivity(unchecked) var inbox = EventInbox()
 
     /// Makes a domain that knows nothing of its file until ``load(until:)``.
     init(_ engine: any StorageEngine, file: String?) {
@@ -132,10 +132,10 @@ extension Domain {
     }
 
     /// Whether the calling thread has a transaction open; with the lock held.
-    var isInTransaction: Bool { open?.thread == cs_thread_number() }
+    var isInTransaction: Bool { open.map { $0.thread == cs_thread_number() } ?? false }
 
     /// Whether the calling thread's transaction is a migration; with the lock held.
-    var isMigrating: Bool { open.map { $0.migrated != nil && !$0.isChecked } == true && isInTransaction }
+    var isMigrating: Bool { isInTransaction && open.map { $0.migrated != nil && !$0.isChecked } ?? false }
 
     func translating<Result>(
         _ body: () throws(PropertyListError) -> Result
@@ -184,9 +184,10 @@ extension Domain {
             isLate = try !isStill(seen, key)
             if isLate { return nil }
             let newUnset = try changedUnsetList(unset, [.key(utf8: key)])
-            if unlessEqual, newUnset == nil, isStored(value, key, []) { return nil }
             let target = self.target
-            let growth = State.size(of: value, key) - target.size(of: key)
+            let change = target.state.changes[key]
+            if unlessEqual, newUnset == nil, change == nil, isStored(value, key, []) { return nil }
+            let growth = State.size(of: value, key) - State.size(of: key, change, target.state.stored)
             try checkQuotas(setting: value, at: [], of: key, growth, handle, [.key(utf8: key)])
             try checkLimits(growth, handle, at: [.key(utf8: key)])
             target.state.set(value, for: key, growth: growth)
@@ -205,13 +206,11 @@ extension Domain {
         return try lookUp(key) == seen.value
     }
 
-    /// Whether the value is the stored one, without a change that waits; with the lock held.
+    /// Whether the value is the stored one; with the lock held. No change of the key may wait.
     func isStored(
         _ value: PropertyList, _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
     ) -> Bool {
-        let target = self.target
-        guard target.state.changes[key] == nil, !health.owesWriting else { return false }
-        return target.state.stored[key]?.value(atSteps: steps) == value
+        !health.owesWriting && target.state.stored[key]?.value(atSteps: steps) == value
     }
 
     /// What a look at the file found.

@@ -43,6 +43,8 @@ final class StoreFolder: Sendable {
     /// keep their settings elsewhere make them, one to the next: where each link, and each folder on the way, is the
     /// user's or root's, and not everybody may rename its files.
     static func open(_ path: String) throws(DefaultsError) -> StoreFolder {
+        // A fault is told of the path as it was given.
+        _ = try parts(of: path)
         var folder = try direct(absolute(path))
         var way: [Waypoint] = []
         for _ in 0..<40 {
@@ -73,7 +75,8 @@ final class StoreFolder: Sendable {
     /// A folder, to look at the names in it.
     static func folder(_ path: String) throws(DefaultsError) -> StoreFolder { try direct(path + "/-") }
 
-    private static func direct(_ path: String) throws(DefaultsError) -> StoreFolder {
+    /// The folder and the name that a path leads to.
+    private static func parts(of path: String) throws(DefaultsError) -> (folder: String, name: String) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DefaultsError(.invalidName, .expected("the path of a file", found: "\"\(path)\""))
         }
@@ -86,6 +89,11 @@ final class StoreFolder: Sendable {
         guard !name.isEmpty, name != ".", name != ".." else {
             throw DefaultsError(.invalidName, .expected("the path of a file", found: "the folder \"\(path)\""))
         }
+        return (folder, name)
+    }
+
+    private static func direct(_ path: String) throws(DefaultsError) -> StoreFolder {
+        let (folder, name) = try parts(of: path)
         let number = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard number >= 0 else { throw DefaultsError.system("open", errno, file: folder) }
         return StoreFolder(FileDescriptor(number, path: realPath(of: number) ?? folder), given: folder, fileName: name)
