@@ -32,7 +32,7 @@ build = {
         "lua/src/stores/migrate.c", "lua/src/stores/open.c",
         "lua/src/stores/store.c",
         "lua/src/stores/transaction.c", "lua/src/stores/watch.c",
-        "lua/src/stores/watch_queue.c", "lua/src/stores/watch_source.c",
+        "lua/src/stores/watch_source.c",
         "lua/src/values/codec.c", "lua/src/values/date.c",
         "lua/src/values/from_document.c", "lua/src/values/kinds.c", "lua/src/values/merge.c",
         "lua/src/values/nodes.c", "lua/src/values/numbers.c",

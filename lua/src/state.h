@@ -71,18 +71,13 @@ typedef struct kvl_state {
   size_t max_bytes;   /* of its strings, keys and data */
   int is_bounded; /* decoding, too: a policy or the host's own limits hold */
   size_t max_watches;
-  uint64_t quota;     /* of a store's bytes, or a part's; 0 for none */
-  size_t watches;     /* those that are open */
-  size_t noted;       /* the notes of watches that wait, and count */
-  size_t noted_nodes; /* in these */
-  size_t noted_bytes;
-  struct kvl_source *sources; /* of the watches (watch_queue.h) */
-  struct kvl_givens *givens;  /* what get gave (given.c) */
-  size_t told_nodes;          /* of the values told in this kv.pump() */
-  size_t told_bytes;
-  int is_pumping;
-  int epoll;     /* the descriptor of kv.fd(); 0 for none */
-  int rest;      /* in it: an eventfd, readable while notes wait */
+  uint64_t quota;             /* of a store's bytes, or a part's; 0 for none */
+  size_t watches;             /* those that are open */
+  struct kvl_source *sources; /* of the watches (watch_source.h) */
+  int lost; /* no memory for a change that is watched: kv.pump() raises that */
+  struct kvl_givens *givens; /* what get gave (given.c) */
+  int epoll;                 /* the descriptor of kv.fd(); 0 for none */
+  int rest;      /* in it: an eventfd, readable while something is untold */
   pid_t process; /* that made them */
   int is_over;   /* the Lua state is being closed */
 } kvl_state;

@@ -1303,6 +1303,7 @@ local function watching(name, prepare)
     prepare(s)
     return function() return kv.pump() end
   end, "memory")
+  attacks[#attacks].is_pump = true
 end
 local function nothing() end
 local function watch_all(s, count, path, options)
