@@ -38,7 +38,7 @@ build = {
         "lua/src/values/nodes.c", "lua/src/values/numbers.c",
         "lua/src/values/path.c",
         "lua/src/values/to_document.c", "lua/src/values/types.c",
-        "lua/src/values/values.c", "lua/src/values/wholes.c",
+        "lua/src/values/settling.c", "lua/src/values/values.c",
       },
       incdirs = { "$(KVCODABLE_INCDIR)" },
       libdirs = { "$(KVCODABLE_LIBDIR)" },

@@ -18,7 +18,7 @@
  *     path.c           the paths that scripts give
  *     from_document.c  document -> Lua value
  *     to_document.c    Lua value -> document
- *     wholes.c         whole numbers, where Lua has no integers
+ *     settling.c       kinds that Lua does not tell: empty tables, whole numbers
  *     values.c         data, uid, null; kv.type; the tags of tables
  *     types.c          type arguments, converters
  *     codec.c          decode, encode, read, write

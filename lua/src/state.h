@@ -43,9 +43,9 @@ typedef void (*kvl_free)(void *object);
 typedef struct kvl_owned kvl_owned;
 
 typedef struct kvl_state {
-  kvl_buffer nodes;  /* the document being written: kv_node */
-  kvl_buffer wholes; /* the nodes that may be reals as well: size_t */
-  uint64_t walks;    /* the number of values that were written to them */
+  kvl_buffer nodes;     /* the document being written: kv_node */
+  kvl_buffer unsettled; /* the nodes that may be of another kind: size_t */
+  uint64_t walks;       /* the number of values that were written to them */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
   kvl_buffer bytes; /* its strings and data: char */
   kvl_buffer steps; /* path of the last refused value: kv_step */
