@@ -378,7 +378,7 @@ EXPORT kv_status kv_lua_to_tree(struct lua_State *L, int index, kv_tree **tree,
 
 static int pump_body(lua_State *L) {
   const Call *call = lua_touserdata(L, 1);
-  lua_Integer calls = kvl_pump(L);
+  lua_Integer calls = kvl_pump(L, call->state);
   if (call->calls) *call->calls = (size_t)calls;
   return 0;
 }

@@ -74,9 +74,9 @@ typedef struct kvl_state {
   uint64_t quota;             /* of a store's bytes, or a part's; 0 for none */
   size_t watches;             /* those that are open */
   struct kvl_source *sources; /* of the watches (watch_source.h) */
-  int lost; /* no memory for a change that is watched: kv.pump() raises that */
-  struct kvl_givens *givens; /* what get gave (given.c) */
-  int epoll;                 /* the descriptor of kv.fd(); 0 for none */
+  int lost;                   /* there was no memory: kv.pump() raises that */
+  struct kvl_givens *givens;  /* what get gave (given.c) */
+  int epoll;                  /* the descriptor of kv.fd(); 0 for none */
   int rest;      /* in it: an eventfd, readable while something is untold */
   pid_t process; /* that made them */
   int is_over;   /* the Lua state is being closed */

@@ -222,103 +222,78 @@ static void push_path(lua_State *L, const Watch *watch, const kvl_path *path) {
     kvl_push_steps(L, steps, count);
 }
 
-/* Gives the value at the view of a tree as the type shows it. Takes the type. */
-static kv_status show(kv_type *type, const kv_tree *tree, size_t position,
-                      kv_tree **value, kv_error **error) {
-  kv_cursor cursor = kv_tree_root(tree);
-  kv_tree *stored = NULL;
-  cursor.position += position;
-  kv_status status = kv_cursor_copy(&cursor, &stored);
-  if (status == KV_OK) status = kv_type_decode(type, stored, value, error);
-  kv_tree_free(stored);
-  kv_type_free(type);
-  return status;
-}
-
-/* Pushes one of the values of a difference, which is stored, as the type of the
- * store's schema shows it; nil for an old one that is not of its type. 0 where
- * there is no type, and nothing was pushed. */
+/* Pushes a value of a difference, which is stored, as the type of the store's
+ * schema shows it; nil for an old one that is not of its type. 0 where there is
+ * no type, and nothing was pushed. */
 static int push_typed(lua_State *L, kvl_state *state, int store,
-                      const kvl_difference *found, int is_old) {
-  const kvl_change *change = found->change;
+                      const kvl_difference *found, int side) {
   const kv_step *steps = found->path.steps;
   size_t count = found->path.count;
+  const kvl_value *all = &found->change->values[side];
   kv_error *error = NULL, *placed = NULL;
   kv_type *type = NULL;
-  kv_tree *value = NULL;
+  kv_tree *stored = NULL, *value = NULL;
   const kv_store *open = kvl_store_at(L, store);
   if (!open || kv_store_type_at(open, steps, count, &type, NULL) != KV_OK)
     return 0;
-  kv_status status =
-      is_old ? show(type, change->old_tree,
-                    (size_t)(found->old_value.node - change->old_value.node),
-                    &value, &error)
-             : show(type, change->new_tree,
-                    (size_t)(found->new_value.node - change->new_value.node),
-                    &value, &error);
+  kv_cursor cursor = kv_tree_root(all->tree);
+  cursor.position += (uint64_t)(found->values[side].node - all->view.node);
+  kv_status status = kv_cursor_copy(&cursor, &stored);
+  if (status == KV_OK) status = kv_type_decode(type, stored, &value, &error);
+  kv_tree_free(stored);
+  kv_type_free(type);
   if (status == KV_OK) {
     kvl_push_tree(L, state, value);
     return 1;
   }
-  if (!is_old) placed = kv_error_placed(error, steps, count);
+  if (side == KVL_NEW) placed = kv_error_placed(error, steps, count);
   kv_error_free(error);
-  if (is_old)
-    lua_pushnil(L);
-  else
-    kvl_push_error_of(L, state, store, status, placed);
-  return is_old ? 1 : lua_error(L);
+  lua_pushnil(L);
+  if (side == KVL_OLD) return 1;
+  kvl_push_error_of(L, state, store, status, placed);
+  return lua_error(L);
 }
 
-/* Pushes one of the values of a difference, as get gives it; nil for none. */
+/* Pushes a value of a difference, as get gives it; nil for none. */
 static void push_value(lua_State *L, kvl_state *state, int store,
-                       kvl_difference *found, int is_old) {
-  const kv_view *view = is_old ? &found->old_value : &found->new_value;
+                       kvl_difference *found, int side) {
+  const kv_view *view = &found->values[side];
   const kvl_reader *reader = &((const Watch *)lua_touserdata(L, 1))->reader;
   if (!view->node)
     lua_pushnil(L);
   else if (!kvl_reads_stored(reader) ||
-           !push_typed(L, state, store, found, is_old))
+           !push_typed(L, state, store, found, side))
     kvl_push_borrowed(L, state, view);
   if (((const kvl_handle *)lua_touserdata(L, store))->converts)
     kvl_decode_by_schema(L, store, &found->path);
 }
 
-/* An event's name, and its message for a script that must not learn where the
- * store is kept. */
-typedef struct Event {
-  kv_event event;
-  const char *name;
-  const char *text;
-} Event;
-
-static const Event *find_event(kv_event event) {
-  static const Event events[] = {
-      {KV_EVENT_FLUSH_FAILED, "flush_failed", "The store was not written"},
-      {KV_EVENT_RECOVERED, "recovered",
-       "The store was damaged: a good copy took its place"},
-      {KV_EVENT_UNRECOVERABLE, "unrecoverable", "The store is damaged"},
-      {KV_EVENT_OUTGROWN, "outgrown", "The store is large for a file"},
-      {KV_EVENT_LOCK_WAITED, "lock_waited", "The store was locked"},
-      {KV_EVENT_GROUP_WRITABLE, "group_writable",
-       "The group may write to the store's folder"},
-      {KV_EVENT_CONFLICT, "conflict",
-       "A change did not fit what somebody else wrote"},
-      {KV_EVENT_UNREADABLE, "unreadable", "The store cannot be read"},
-      {KV_EVENT_OVER_LIMIT, "over_limit", "The store is beyond its limits"},
-  };
-  static const Event unknown = {KV_EVENT_FLUSH_FAILED, "unknown", ""};
-  for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-    if (events[i].event == event) return &events[i];
-  return &unknown;
-}
-
 /* Pushes the name and message of an event of the store whose handle is at
- * `store`. */
+ * `store`: a script that must not learn where that is kept has another one. */
 static void push_event(lua_State *L, const kvl_change *change, int store) {
-  const Event *event = find_event(change->event);
-  lua_pushstring(L, event->name);
+  static const struct {
+    const char *name, *text;
+  } events[] = {
+      [KV_EVENT_FLUSH_FAILED] = {"flush_failed", "The store was not written"},
+      [KV_EVENT_RECOVERED] = {"recovered",
+                              "The store was damaged: a good copy "
+                              "took its place"},
+      [KV_EVENT_UNRECOVERABLE] = {"unrecoverable", "The store is damaged"},
+      [KV_EVENT_OUTGROWN] = {"outgrown", "The store is large for a file"},
+      [KV_EVENT_LOCK_WAITED] = {"lock_waited", "The store was locked"},
+      [KV_EVENT_GROUP_WRITABLE] = {"group_writable",
+                                   "The group may write to "
+                                   "the store's folder"},
+      [KV_EVENT_CONFLICT] = {"conflict",
+                             "A change did not fit what somebody "
+                             "else wrote"},
+      [KV_EVENT_UNREADABLE] = {"unreadable", "The store cannot be read"},
+      [KV_EVENT_OVER_LIMIT] = {"over_limit", "The store is beyond its limits"},
+  };
+  int is_known = change->event < sizeof events / sizeof *events;
+  lua_pushstring(L, is_known ? events[change->event].name : "unknown");
   if (kvl_is_hosts(L, store))
-    lua_pushstring(L, event->text);
+    lua_pushstring(L, is_known ? events[change->event].text : "");
   else
     lua_pushlstring(L, change->text, change->length);
 }
@@ -337,8 +312,8 @@ static int next_call(lua_State *L) {
     push_event(L, found.change, 2);
   else {
     push_path(L, lua_touserdata(L, 1), &found.path);
-    push_value(L, state, 2, &found, 0);
-    push_value(L, state, 2, &found, 1);
+    push_value(L, state, 2, &found, KVL_NEW);
+    push_value(L, state, 2, &found, KVL_OLD);
   }
   kvl_drop(L, state, 3); /* it may be large, and the function slow */
   return lua_gettop(L) - 2;
@@ -374,10 +349,10 @@ static void let_hook_end(lua_State *L) {
 }
 
 /* Tells all differences to the watch at `index`; an error goes to the stack
- * index `error`, if it is the first, and sets `is_memory` where that is no more
- * than a lack of memory. Gives the number of calls. */
-static lua_Integer tell_all(lua_State *L, int index, int error,
-                            int *is_memory) {
+ * index `error`, if it is the first, and is noted in the state where it is a lack of
+ * memory. Gives the number of calls. */
+static lua_Integer tell_all(lua_State *L, kvl_state *state, int index,
+                            int error) {
   int base = lua_gettop(L);
   for (lua_Integer calls = 0;; calls++) {
     kvl_push_function(L, next_call);
@@ -389,7 +364,7 @@ static lua_Integer tell_all(lua_State *L, int index, int error,
       outcome = lua_pcall(L, lua_gettop(L) - base - 1, 0, 0);
     }
     if (outcome == LUA_OK) continue;
-    if (outcome == LUA_ERRMEM && lua_isnil(L, error)) *is_memory = 1;
+    if (outcome == LUA_ERRMEM && lua_isnil(L, error)) state->lost = 1;
     if (lua_isnil(L, -1)) { /* an error all the same */
       lua_pop(L, 1);
       lua_pushliteral(L, "nil");
@@ -425,13 +400,6 @@ static void look(lua_State *L, kvl_state *state, int index, int first) {
   keep_first(L, first);
 }
 
-/* Raises a lack of memory as an error that has a code, which the text of Lua's
- * own has not once it was caught. */
-static void raise_memory(lua_State *L, const char *message) {
-  kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, message, NULL);
-  lua_error(L);
-}
-
 /* Has the descriptor of kv.fd(), which is new, show what is untold. */
 static void fill_descriptor(kvl_state *state) {
   struct epoll_event event = {.events = EPOLLIN};
@@ -458,25 +426,24 @@ static void remake_descriptor(kvl_state *state) {
 
 /* Has the stores of all watches look for changes, or tells the watches what is
  * untold; see tell_all(). */
-static lua_Integer for_each(lua_State *L, kvl_state *state, int looks,
-                            int *is_memory) {
+static lua_Integer for_each(lua_State *L, kvl_state *state, int looks) {
   lua_Integer count = list_watches(L), calls = 0;
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, 2, i);
     if (looks)
       look(L, state, 3, 1);
     else
-      calls += tell_all(L, 3, 1, is_memory);
+      calls += tell_all(L, state, 3, 1);
     lua_settop(L, 2);
   }
   lua_settop(L, 1);
   return calls;
 }
 
-static lua_Integer tell_each(lua_State *L, kvl_state *state, int *is_memory) {
+static lua_Integer tell_each(lua_State *L, kvl_state *state) {
   if (!kvl_has_untold(state)) return 0;
   show_rest(state, 1); /* for what an error leaves untold */
-  lua_Integer calls = for_each(L, state, 0, is_memory);
+  lua_Integer calls = for_each(L, state, 0);
   kvl_forget_told(state);
   show_rest(state, kvl_has_untold(state));
   return calls;
@@ -486,18 +453,12 @@ static lua_Integer tell_each(lua_State *L, kvl_state *state, int *is_memory) {
  * comes first. */
 static int pump_all(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
-  int is_memory = 0;
   lua_settop(L, 0);
   lua_pushnil(L); /* 1: the first error */
-  lua_Integer calls = tell_each(L, state, &is_memory);
-  for_each(L, state, 1, NULL);
+  lua_Integer calls = tell_each(L, state);
+  for_each(L, state, 1);
   remake_descriptor(state);
-  calls += tell_each(L, state, &is_memory);
-  if (state->lost) {
-    state->lost = 0;
-    raise_memory(L, "not enough memory for a change that was watched");
-  }
-  if (is_memory) raise_memory(L, "not enough memory");
+  calls += tell_each(L, state);
   if (!lua_isnil(L, 1)) {
     lua_pushvalue(L, 1);
     lua_error(L);
@@ -506,10 +467,16 @@ static int pump_all(lua_State *L) {
   return 1;
 }
 
-lua_Integer kvl_pump(lua_State *L) {
+lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
   kvl_push_function(L, pump_all);
   int outcome = lua_pcall(L, 0, 1, 0);
-  if (outcome == LUA_ERRMEM) raise_memory(L, "not enough memory");
+  /* A lack of memory as an error that has a code, which the text of Lua's own
+   * has not once it was caught. */
+  if (outcome == LUA_ERRMEM || state->lost) {
+    state->lost = 0;
+    kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, "not enough memory", NULL);
+    lua_error(L);
+  }
   if (outcome != LUA_OK) lua_error(L);
   lua_Integer calls = lua_tointeger(L, -1);
   lua_pop(L, 1);
@@ -518,7 +485,7 @@ lua_Integer kvl_pump(lua_State *L) {
 
 /* kv.pump(): calls the functions of watches; gives the number of calls */
 static int pump(lua_State *L) {
-  lua_pushinteger(L, kvl_pump(L));
+  lua_pushinteger(L, kvl_pump(L, kvl_state_of(L)));
   return 1;
 }
 
@@ -580,7 +547,7 @@ static int wait_and_pump(lua_State *L) {
   lua_Integer calls = 0;
   make_descriptor(L, state);
   for (int waits = 1; calls == 0 && waits;) {
-    calls = kvl_pump(L);
+    calls = kvl_pump(L, state);
     double left = end - now();
     waits = calls == 0 && left > 0 && wait_readable(state->epoll, left);
   }

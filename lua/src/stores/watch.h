@@ -12,6 +12,6 @@ void kvl_end_watches(lua_State *L);
 
 /* Calls the functions of watches; gives the number of calls. Raises their first
  * error, when all were called. */
-lua_Integer kvl_pump(lua_State *L);
+lua_Integer kvl_pump(lua_State *L, kvl_state *state);
 
 #endif

@@ -11,8 +11,8 @@
 void kvl_leave_change(void *object) {
   kvl_change *change = object;
   if (--change->users > 0) return;
-  kv_tree_free(change->old_tree);
-  kv_tree_free(change->new_tree);
+  kv_tree_free(change->values[KVL_OLD].tree);
+  kv_tree_free(change->values[KVL_NEW].tree);
   free(change);
 }
 
@@ -32,12 +32,11 @@ static kvl_change *add_change(kvl_source *source, kv_str text) {
   return change;
 }
 
-/* Copies a value, which is borrowed, and looks at the copy. */
-static kv_tree *copy_tree(const kv_tree *tree, kv_view *view) {
-  kv_tree *copy = NULL;
+/* Copies a value, which is borrowed; NULL for none. */
+static void take_value(kvl_value *value, const kv_tree *tree) {
   kv_cursor root = kv_tree_root(tree);
-  if (tree && kv_cursor_copy(&root, &copy) == KV_OK) kv_tree_view(copy, view);
-  return copy;
+  if (tree && kv_cursor_copy(&root, &value->tree) == KV_OK)
+    kv_tree_view(value->tree, &value->view);
 }
 
 static void take_change(void *context, const kv_step *path, size_t steps,
@@ -48,8 +47,8 @@ static void take_change(void *context, const kv_step *path, size_t steps,
       add_change(source, has_key ? path[source->count].key : (kv_str){NULL, 0});
   if (!change) return;
   change->has_key = has_key;
-  change->old_tree = copy_tree(old_value, &change->old_value);
-  change->new_tree = copy_tree(new_value, &change->new_value);
+  take_value(&change->values[KVL_OLD], old_value);
+  take_value(&change->values[KVL_NEW], new_value);
 }
 
 static void take_event(void *context, kv_event event, kv_str message) {
@@ -205,43 +204,35 @@ void kvl_leave_source(kvl_reader *reader) {
 
 /* Two dictionaries that are being compared, whose keys are in order. */
 typedef struct Level {
-  const kv_node *old_value;
-  const kv_node *new_value;
-  uint32_t old_next; /* the keys that are compared */
-  uint32_t new_next;
-  kv_str key; /* of the values that are being compared */
+  const kv_node *dictionaries[2];
+  uint32_t next[2]; /* the keys of each that are not compared yet */
+  kv_str key;       /* of the values that are being compared */
 } Level;
 
-static const kv_node *key_at(const kv_node *dictionary, uint32_t index) {
-  return dictionary + dictionary->payload - dictionary->count + index;
+/* The next key of one of the dictionaries, or NULL. */
+static const kv_node *next_key(const Level *level, int side) {
+  const kv_node *dictionary = level->dictionaries[side];
+  size_t left = dictionary->count - level->next[side];
+  return left > 0 ? dictionary + dictionary->payload - left : NULL;
 }
 
 /* Goes on to the next key of either dictionary, and finds its values; 0 when
  * there is none. */
-static int next_entry(Level *level, const kvl_change *change,
-                      const kv_node **old_value, const kv_node **new_value) {
-  const kv_node *old_key = NULL, *new_key = NULL;
-  *old_value = *new_value = NULL;
-  if (level->old_next < level->old_value->count)
-    old_key = key_at(level->old_value, level->old_next);
-  if (level->new_next < level->new_value->count)
-    new_key = key_at(level->new_value, level->new_next);
-  if (!old_key && !new_key) return 0;
-  int order = !old_key   ? 1
-              : !new_key ? -1
-                         : kvl_compare_keys(&change->old_value, old_key,
-                                            &change->new_value, new_key);
-  if (order <= 0) {
-    level->key =
-        (kv_str){change->old_value.bytes + old_key->payload, old_key->count};
-    *old_value = level->old_value + (old_key->head & ~KV_NODE_KEY);
-    level->old_next++;
-  }
-  if (order >= 0) {
-    level->key =
-        (kv_str){change->new_value.bytes + new_key->payload, new_key->count};
-    *new_value = level->new_value + (new_key->head & ~KV_NODE_KEY);
-    level->new_next++;
+static int next_entry(Level *level, kv_view values[2]) {
+  const kv_node *keys[2] = {next_key(level, KVL_OLD), next_key(level, KVL_NEW)};
+  if (!keys[KVL_OLD] && !keys[KVL_NEW]) return 0;
+  int order = !keys[KVL_OLD] ? 1
+              : !keys[KVL_NEW]
+                  ? -1
+                  : kvl_compare_keys(&values[KVL_OLD], keys[KVL_OLD],
+                                     &values[KVL_NEW], keys[KVL_NEW]);
+  for (int side = KVL_OLD; side <= KVL_NEW; side++) {
+    const kv_node *key = keys[side];
+    values[side].node = NULL;
+    if (side == KVL_OLD ? order > 0 : order < 0) continue;
+    level->key = (kv_str){values[side].bytes + key->payload, key->count};
+    values[side].node = level->dictionaries[side] + (key->head & ~KV_NODE_KEY);
+    level->next[side]++;
   }
   return 1;
 }
@@ -249,67 +240,61 @@ static int next_entry(Level *level, const kvl_change *change,
 /* Begins to compare two dictionaries; 0 where the values are to be told as they
  * are, as they are where there is no memory. */
 static int go_down(kvl_reader *reader, const kvl_change *change,
-                   const kv_node *old_value, const kv_node *new_value) {
-  size_t depth = reader->walk.count + (size_t)change->has_key;
-  if (depth >= reader->levels || !old_value || !new_value ||
-      old_value->head != KV_NODE_DICTIONARY ||
-      new_value->head != KV_NODE_DICTIONARY ||
+                   const kv_view values[2]) {
+  const kv_node *old = values[KVL_OLD].node, *new = values[KVL_NEW].node;
+  if (reader->walk.count + (size_t)change->has_key >= reader->levels || !old ||
+      !new || old->head != KV_NODE_DICTIONARY ||
+      new->head != KV_NODE_DICTIONARY ||
       !kvl_reserve(&reader->walk, 1, sizeof(Level)))
     return 0;
   ((Level *)reader->walk.data)[reader->walk.count++] =
-      (Level){old_value, new_value, 0, 0, {NULL, 0}};
+      (Level){{old, new}, {0, 0}, {NULL, 0}};
   return 1;
 }
 
-/* Describes the difference at which the walk is. */
-static int give(const kvl_reader *reader, kvl_change *change,
-                const kv_node *old_value, const kv_node *new_value,
-                kvl_difference *found) {
-  const Level *level = reader->walk.data;
-  change->users++;
-  found->change = change;
-  found->old_value = (kv_view){old_value, change->old_value.bytes};
-  found->new_value = (kv_view){new_value, change->new_value.bytes};
+static int differ(const kv_view values[2]) {
+  return !values[KVL_OLD].node || !values[KVL_NEW].node ||
+         !kvl_are_equal(&values[KVL_OLD], &values[KVL_NEW]);
+}
+
+/* Goes on to the next change, or to the next key in it, at which the values are
+ * not to be compared; 0 when there is none. */
+static int go_on(kvl_reader *reader, kvl_difference *found) {
+  kvl_change **changes = reader->source->changes.data;
+  for (;;) {
+    size_t depth = reader->walk.count;
+    if (depth == 0) {
+      if (reader->begun == reader->source->changes.count) return 0;
+      reader->begun++;
+    }
+    found->change = changes[reader->begun - 1];
+    for (int side = KVL_OLD; side <= KVL_NEW; side++)
+      found->values[side] = found->change->values[side].view;
+    if (depth > 0 &&
+        !next_entry((Level *)reader->walk.data + depth - 1, found->values))
+      reader->walk.count--;
+    else if (!go_down(reader, found->change, found->values) &&
+             (depth == 0 || differ(found->values)))
+      return 1;
+  }
+}
+
+int kvl_next_difference(kvl_reader *reader, kvl_difference *found) {
   kvl_path *path = &found->path;
+  if (!reader->source || !go_on(reader, found)) {
+    free_buffer(&reader->walk);
+    return 0;
+  }
+  found->change->users++;
   kvl_clear_path(path);
   path->root = reader->root;
   for (; path->count < reader->depth; path->count++)
     path->steps[path->count] = reader->steps[path->count];
-  if (change->has_key)
-    path->steps[path->count++] = (kv_step){{change->text, change->length}, 0};
+  if (found->change->has_key)
+    path->steps[path->count++] =
+        (kv_step){{found->change->text, found->change->length}, 0};
+  const Level *level = reader->walk.data;
   for (size_t left = reader->walk.count; left > 0; left--, level++)
     path->steps[path->count++] = (kv_step){level->key, 0};
   return 1;
-}
-
-static int differ(const kvl_change *change, const kv_node *old_value,
-                  const kv_node *new_value) {
-  return !old_value || !new_value ||
-         !kvl_are_equal(&(kv_view){old_value, change->old_value.bytes},
-                        &(kv_view){new_value, change->new_value.bytes});
-}
-
-int kvl_next_difference(kvl_reader *reader, kvl_difference *found) {
-  const kv_node *old_value, *new_value;
-  if (!reader->source) return 0;
-  kvl_change **changes = reader->source->changes.data;
-  for (;;) {
-    while (reader->walk.count > 0) {
-      kvl_change *change = changes[reader->begun - 1];
-      Level *level = (Level *)reader->walk.data + reader->walk.count - 1;
-      if (!next_entry(level, change, &old_value, &new_value))
-        reader->walk.count--;
-      else if (!go_down(reader, change, old_value, new_value) &&
-               differ(change, old_value, new_value))
-        return give(reader, change, old_value, new_value, found);
-    }
-    if (reader->begun == reader->source->changes.count) break;
-    kvl_change *change = changes[reader->begun++];
-    old_value = change->old_value.node;
-    new_value = change->new_value.node;
-    if (!go_down(reader, change, old_value, new_value))
-      return give(reader, change, old_value, new_value, found);
-  }
-  free_buffer(&reader->walk);
-  return 0;
 }

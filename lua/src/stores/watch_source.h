@@ -16,14 +16,19 @@
 /* In place of a kv_scope: the events of the store. */
 enum { KVL_SCOPE_EVENTS = -1 };
 
+/* The value before a change, and the one after it. */
+enum { KVL_OLD = 0, KVL_NEW = 1 };
+
+typedef struct kvl_value {
+  kv_tree *tree; /* NULL for none */
+  kv_view view;  /* of it; without a node for none */
+} kvl_value;
+
 /* A value before and after, or an event. */
 typedef struct kvl_change {
   size_t users;
   kv_event event; /* 0 for values */
-  kv_tree *old_tree;
-  kv_tree *new_tree;
-  kv_view old_value; /* without a node for none */
-  kv_view new_value;
+  kvl_value values[2];
   int has_key;   /* whether the text is a key below the source's path */
   size_t length; /* of the text: of the key, or the event's message */
   char text[];
@@ -63,9 +68,8 @@ struct kvl_source {
 /* A place at which two values differ. */
 typedef struct kvl_difference {
   kvl_change *change; /* has the values, and is used by this */
-  kv_view old_value;  /* without a node for none */
-  kv_view new_value;
-  kvl_path path; /* whole; borrows of the watch and the change */
+  kv_view values[2];  /* without a node for none */
+  kvl_path path;      /* whole; borrows of the watch and the change */
 } kvl_difference;
 
 /* Has the reader told of what comes from now on, by the scope that its levels
