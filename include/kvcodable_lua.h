@@ -87,15 +87,9 @@ typedef struct kv_lua_options {
    * defaults that a type adds to a value are at most 1,048,576 values and keys
    * and 64 MB, whatever is set here.
    *
-   * What the state's watches are told of in one pump is within the limits
-   * together, without a policy, too: a path counts its steps below the
-   * watch's own, two values, and the bytes of the keys; a key that a watch
-   * of everything is told of counts with both of its values. A watch with more
-   * is told of one change, at its own path, with the whole values; one of
-   * everything with the present values alone, and where the limits hold also
-   * where 65,536 changes wait. A pump calls no more functions
-   * once the values that it has told are as large as the limits: the other
-   * changes wait for the next one, and kv.fd() stays readable.
+   * A pump tells all watches all differences, one value at a time. The host's
+   * hook ends it in a watch's function, and its allocator bounds what they keep;
+   * kv.fd() stays readable, and the next pump tells the rest.
    *
    * The types that are in use, and those that have names, have together at most
    * half as much again in their descriptions, whatever shares a default.

@@ -27,6 +27,12 @@ BOUNDED = {
     "while true do end": "the script takes too long",
     "while true do pcall(function() while true do end end) end": "the script takes too long",
     "while true do pcall(coroutine.wrap(function() while true do end end)) end": "the script takes too long",
+    # Coroutines that end before the hook is called.
+    "local function level(n) if n == 0 then for _ = 1, 300 do end return end for _ = 1, 60 do "
+    "coroutine.wrap(level)(n - 1) end end level(8)": "the script takes too long",
+    "local f = function() end while true do coroutine.resume(coroutine.create(f)) end": "the script takes too long",
+    # Calls that take long: few steps.
+    "local t = {} for i = 1, 50000 do t[i] = i end while true do mine:set('a', t) end": "the script takes too long",
     "local t = {} for i = 1, 1e9 do t[i] = {} end": "not enough memory",
     "local s = 'x' while true do s = s .. s end": "not enough memory",
     "error(setmetatable({}, { __tostring = function() error('no text', 0) end }))": "no text",

@@ -368,16 +368,16 @@ static void push_copy(lua_State *L, int index) {
   luaL_setmetatable(L, ERROR_NAME);
 }
 
-void kvl_name_failure(lua_State *L, int index, const kvl_path *path,
-                      const char *what) {
+void kvl_name_failure(lua_State *L, int index, const kv_step *steps,
+                      size_t count, const char *what) {
   int is_error = kvl_is_error(L, index);
   if (!is_error && !lua_isstring(L, index)) return;
   lua_pushvalue(L, index);
   if (is_error && lua_getfield(L, -1, "message") != LUA_TSTRING) {
-    lua_settop(L, index + 1);
+    lua_settop(L, index);
     return;
   }
-  kvl_push_complaint(L, KV_MISUSE, path->steps, path->count, what,
+  kvl_push_complaint(L, KV_MISUSE, steps, count, what,
                      luaL_tolstring(L, -1, NULL));
   if (is_error) {
     push_copy(L, index);
@@ -385,7 +385,7 @@ void kvl_name_failure(lua_State *L, int index, const kvl_path *path,
     lua_setfield(L, -2, "message");
   }
   lua_replace(L, index);
-  lua_settop(L, index + 1);
+  lua_settop(L, index);
 }
 
 /* ---- Policies, and files that are not there */

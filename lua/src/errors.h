@@ -55,10 +55,10 @@ int kvl_return_failure(lua_State *L);
 int kvl_return_error(lua_State *L, kvl_state *state, kv_status status,
                      kv_error *error);
 
-/* Puts `what` and the path before the message of the error at `index`, below
- * the top of the stack, where that is a text or an error object. */
-void kvl_name_failure(lua_State *L, int index, const kvl_path *path,
-                      const char *what);
+/* Puts `what` and the path before the message of the error at `index`, the top
+ * of the stack, where that is a text or an error object. */
+void kvl_name_failure(lua_State *L, int index, const kv_step *steps,
+                      size_t count, const char *what);
 
 /* Whether an error object of this module is at `index`, and its status. Raise
  * nothing but a lack of memory. */

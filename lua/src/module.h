@@ -18,7 +18,7 @@
  *     path.c           the paths that scripts give
  *     from_document.c  document -> Lua value
  *     to_document.c    Lua value -> document
- *     wholes.c         whole numbers, where Lua has no integers
+ *     settling.c       kinds that Lua does not tell: empty tables, whole numbers
  *     values.c         data, uid, null; kv.type; the tags of tables
  *     types.c          type arguments, converters
  *     codec.c          decode, encode, read, write
@@ -31,8 +31,8 @@
  *     transaction.c    transactions and updates
  *     migrate.c        versions of stores, and their migrations
  *     bulk.c           layers, converting getters, whole stores
- *     watch_queue.c    notes of the watches, until kv.pump (watch_queue.h)
- *     watch_source.c   a watch that those of a path share (watch_queue.h)
+ *     watch_source.c   what watches of one path share, and the walk over the
+ *                      difference of two values (watch_source.h)
  *     watch.c          watches, kv.pump and kv.fd (watch.h)
  *     close.c          closing stores, which ends their watches
  *

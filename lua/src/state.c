@@ -159,7 +159,7 @@ static int state_gc(lua_State *L) {
   if (state->epoll > 0) close(state->epoll);
   if (state->rest > 0) close(state->rest);
   free(state->nodes.data);
-  free(state->wholes.data);
+  free(state->unsettled.data);
   free(state->keys.data);
   free(state->bytes.data);
   free(state->steps.data);

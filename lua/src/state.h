@@ -43,9 +43,9 @@ typedef void (*kvl_free)(void *object);
 typedef struct kvl_owned kvl_owned;
 
 typedef struct kvl_state {
-  kvl_buffer nodes;  /* the document being written: kv_node */
-  kvl_buffer wholes; /* the nodes that may be reals as well: size_t */
-  uint64_t walks;    /* the number of values that were written to them */
+  kvl_buffer nodes;     /* the document being written: kv_node */
+  kvl_buffer unsettled; /* the nodes that may be of another kind: size_t */
+  uint64_t walks;       /* the number of values that were written to them */
   kvl_buffer keys;  /* its keys that wait for their dictionary's end: kv_node */
   kvl_buffer bytes; /* its strings and data: char */
   kvl_buffer steps; /* path of the last refused value: kv_step */
@@ -71,18 +71,13 @@ typedef struct kvl_state {
   size_t max_bytes;   /* of its strings, keys and data */
   int is_bounded; /* decoding, too: a policy or the host's own limits hold */
   size_t max_watches;
-  uint64_t quota;     /* of a store's bytes, or a part's; 0 for none */
-  size_t watches;     /* those that are open */
-  size_t noted;       /* the notes of watches that wait, and count */
-  size_t noted_nodes; /* in these */
-  size_t noted_bytes;
-  struct kvl_source *sources; /* of the watches (watch_queue.h) */
+  uint64_t quota;             /* of a store's bytes, or a part's; 0 for none */
+  size_t watches;             /* those that are open */
+  struct kvl_source *sources; /* of the watches (watch_source.h) */
+  int lost;                   /* there was no memory: kv.pump() raises that */
   struct kvl_givens *givens;  /* what get gave (given.c) */
-  size_t told_nodes;          /* of the values told in this kv.pump() */
-  size_t told_bytes;
-  int is_pumping;
-  int epoll;     /* the descriptor of kv.fd(); 0 for none */
-  int rest;      /* in it: an eventfd, readable while notes wait */
+  int epoll;                  /* the descriptor of kv.fd(); 0 for none */
+  int rest;      /* in it: an eventfd, readable while something is untold */
   pid_t process; /* that made them */
   int is_over;   /* the Lua state is being closed */
 } kvl_state;

@@ -72,6 +72,9 @@ extension TypeParser {
             if let known = finished[name], known != form {
                 throw TypeError(.redeclared, "\(name) already means another type")
             }
+        }
+        // Not in the closure: the parser is copied for its call, and the dictionary would be, for each type.
+        if stage == .defaults {
             finished[name] = form
             table.settle(name, form)
         }

@@ -3,6 +3,9 @@
  * each runs in a process of its own, whose peak of memory and time of the
  * processor are taken around the one call.
  *
+ * A pump calls functions of the script, which the host's hook ends: its time is
+ * that of one of these calls.
+ *
  *   lua_attacks            the quick ones; memory is asserted
  *   lua_attacks --full     all; the time is asserted, too
  *   --print                a table instead of TAP
@@ -95,6 +98,9 @@ static void note(lua_State *L, int first, char *text, size_t size) {
 static Outcome attack(lua_State *L, int index) {
   Outcome outcome = {0, 0, 0, 0, ""};
   lua_rawgeti(L, -1, index);
+  lua_getfield(L, -1, "is_pump");
+  int is_pump = lua_toboolean(L, -1);
+  lua_pop(L, 1);
   lua_getfield(L, -1, "prepare");
   if (lua_pcall(L, 0, 1, 0) != LUA_OK) {
     note(L, -1, outcome.text, sizeof outcome.text);
@@ -108,6 +114,8 @@ static Outcome attack(lua_State *L, int index) {
   double start = used_seconds();
   lua_pcall(L, 0, 2, 0);
   outcome.seconds = used_seconds() - start;
+  if (is_pump && lua_tointeger(L, first) > 1)
+    outcome.seconds /= (double)lua_tointeger(L, first);
   size_t peak = memory("VmHWM");
   outcome.memory = peak > before ? peak - before : 0;
   outcome.lua_memory = lua_peak - lua_before;

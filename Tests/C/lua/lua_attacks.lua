@@ -735,6 +735,12 @@ typed("an enum of 250,000 cases", function()
   local cases = list(250000, function(i) return "case" .. i end)
   return function() return kv.encode("case1", kv.enum "Large" (cases)) end
 end)
+typed("45,000 enums in one text", function()
+  local text = table.concat(list(45000, function(i)
+    return "enum e" .. i .. " { a }"
+  end), " ")
+  return function() return kv.declare(text) end
+end)
 typed("an enum of as many cases as may be", function()
   local cases = list(MOST_NODES - 10, function(i) return "c" .. i end)
   return function() return kv.encode("c1", kv.enum "Large" (cases)) end
@@ -1303,6 +1309,7 @@ local function watching(name, prepare)
     prepare(s)
     return function() return kv.pump() end
   end, "memory")
+  attacks[#attacks].is_pump = true
 end
 local function nothing() end
 local function watch_all(s, count, path, options)

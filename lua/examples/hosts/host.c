@@ -157,7 +157,7 @@ int main(int count, char **arguments) {
   int good = set_text(store, &secret, 1, "keep out") &&
              set_text(store, theme, 2, "light");
 
-  script_limits limits = {.memory = 64 << 20, .steps = 100000000};
+  script_limits limits = {.memory = 64 << 20, .steps = 100000000, .seconds = 3};
   lua_State *L = script_open(&limits);
   if (!L) return 1;
   good = good && give(L, store) && run(L, arguments[1], arguments[2]);

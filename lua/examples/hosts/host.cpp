@@ -40,8 +40,8 @@ void check(kv_status status, kv_error *problem) {
 // A Lua state for one script: what reaches nothing outside it, within bounds.
 class script {
  public:
-  explicit script(std::size_t memory, long long steps)
-      : limits_{memory, steps, 0}, lua_(script_open(&limits_)) {
+  script(std::size_t memory, long long steps, double seconds)
+      : limits_{memory, steps, seconds, 0, 0}, lua_(script_open(&limits_)) {
     if (!lua_) throw std::bad_alloc();
     lua_pushcfunction(lua_.get(), script_open_libraries);
     call(0);
@@ -153,7 +153,7 @@ int main(int count, char **arguments) try {
   store.set({"ui", "theme"}, "light");
   bool is_tight;
   {
-    script one(64 << 20, 100000000);
+    script one(64 << 20, 100000000, 3);
     one.give(store, {"ui"}, "ui", KV_LUA_READ_ONLY);
     one.give(store, {"plugins", "demo"}, "mine");
     is_tight = one.run(arguments[1], folder);

@@ -1,8 +1,8 @@
 /* script_limits.h: the bounds that a host puts around a script which it does not
  * trust, beside those of the module: Lua's memory, the steps of its virtual
- * machine, finalizers, and the calls that make the text of an error. For C, C++
- * and Swift, and every Lua; LuaJIT interprets such a script, since what it
- * compiles runs no hook.
+ * machine, its time, finalizers, and the calls that make the text of an error.
+ * For C, C++ and Swift, and every Lua; LuaJIT interprets such a script, since
+ * what it compiles runs no hook.
  *
  * A call in C is not interrupted: one with an evil pattern, such as string.find
  * can be given, may take long. A host that must not wait for it runs the script
@@ -16,6 +16,7 @@
 #include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #ifdef LUA_JITLIBNAME
 #include <luajit.h>
 #endif
@@ -23,10 +24,14 @@
 typedef struct script_limits {
   size_t memory; /* bytes that the script may have, the state's own included */
   long long steps; /* instructions of Lua that it may take */
+  double seconds;  /* of the processor's time, the host's included */
   size_t used;
+  clock_t start; /* when the state was opened */
 } script_limits;
 
-enum { SCRIPT_STEPS = 1000 }; /* between two looks */
+/* Steps between two looks, and those that a coroutine costs each time it is
+ * resumed: each counts its own steps, and may end before its first look. */
+enum { SCRIPT_STEPS = 1000, SCRIPT_RESUME = 100 };
 
 /* Gives memory while there is some left; Lua makes an error of NULL. */
 static inline void *script_allocate(void *context, void *block, size_t old,
@@ -44,17 +49,53 @@ static inline void *script_allocate(void *context, void *block, size_t old,
   return block;
 }
 
-/* Ends a script that has taken its steps: at once, since what a pcall catches
- * is raised again at the next instruction. */
-static inline void script_count(lua_State *L, lua_Debug *event) {
+static inline void script_count(lua_State *L, lua_Debug *event);
+
+/* Ends a script that has taken its steps or its time: at once, since what a
+ * pcall catches is raised again at the next instruction. */
+static inline void script_charge(lua_State *L, int steps) {
   void *context;
-  (void)event;
   lua_getallocf(L, &context);
   script_limits *limits = (script_limits *)context;
-  limits->steps -= SCRIPT_STEPS;
-  if (limits->steps > 0) return;
+  limits->steps -= steps;
+  double taken = (double)(clock() - limits->start) / CLOCKS_PER_SEC;
+  if (limits->steps > 0 && taken < limits->seconds) return;
   lua_sethook(L, script_count, LUA_MASKCOUNT, 1);
   luaL_error(L, "the script takes too long");
+}
+
+static inline void script_count(lua_State *L, lua_Debug *event) {
+  (void)event;
+  script_charge(L, SCRIPT_STEPS);
+}
+
+/* coroutine.wrap, and coroutine.resume, each with the original as upvalue 1. A
+ * coroutine that was begun before the script's end has the old hook: the charge
+ * ends it. */
+static inline int script_resume(lua_State *L) {
+  script_charge(L, SCRIPT_RESUME);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+static inline int script_wrap(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, 1);
+  lua_pushcclosure(L, script_resume, 1);
+  return 1;
+}
+
+/* Puts a function in front of one of the coroutine library's. */
+static inline void script_replace(lua_State *L, const char *name,
+                                  lua_CFunction function) {
+  lua_getglobal(L, "coroutine");
+  lua_getfield(L, -1, name);
+  lua_pushcclosure(L, function, 1);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
 }
 
 /* setmetatable without finalizers: Lua runs no hook in them. */
@@ -76,6 +117,7 @@ static inline int script_set_metatable(lua_State *L) {
  * open; NULL where there is no memory. */
 static inline lua_State *script_open(script_limits *limits) {
   limits->used = 0;
+  limits->start = clock();
   lua_State *L = lua_newstate(script_allocate, limits);
   if (L) lua_sethook(L, script_count, LUA_MASKCOUNT, SCRIPT_STEPS);
   return L;
@@ -118,6 +160,8 @@ static inline int script_open_libraries(lua_State *L) {
 #ifdef LUA_JITLIBNAME
   luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
 #endif
+  script_replace(L, "resume", script_resume);
+  script_replace(L, "wrap", script_wrap);
   lua_getglobal(L, "setmetatable");
   lua_pushcclosure(L, script_set_metatable, 1);
   lua_setglobal(L, "setmetatable");

@@ -151,6 +151,29 @@ describe("watches", function()
     assert.equal(0, kv.pump())
   end)
 
+  it("tell each key of many, and each place of many watches", function()
+    local places = {}
+    local function note(place)
+      place = type(place) == "table" and table.concat(place, ".") or place
+      places[place] = (places[place] or 0) + 1
+    end
+    for _ = 1, 2 do
+      store:watch({}, note)
+      store:watch("deep", note, { subtree = true })
+    end
+    local all = { deep = {} }
+    store:set("deep", all.deep)
+    kv.pump()
+    for i = 1, 70000 do all["k" .. i], all.deep["d" .. i] = i, i end
+    places = {}
+    store:set({}, all)
+    assert.equal(2 * 70001 + 2 * 70000, kv.pump())
+    assert.equal(2, places.k1)
+    assert.equal(2, places.k70000)
+    assert.equal(2, places["deep.d70000"])
+    assert.equal(2, places.deep)
+  end)
+
   it("keep their path, whatever becomes of the script's table", function()
     local place
     local steps = { "a", "b" }
@@ -271,6 +294,23 @@ describe("watches", function()
     store:set("a", 1)
     kv.pump()
     assert.equal(3, calls)
+    assert.equal(0, kv.pump())
+  end)
+
+  it("tell a pump inside of a function the rest, and what is new", function()
+    local order, inside = {}, 0
+    store:watch({}, function(key, new)
+      order[#order + 1] = key .. "=" .. new
+      if #order > 1 then return end
+      store:set("c", 9)
+      inside = kv.pump()
+    end)
+    store:set("a", 1)
+    store:set("b", 2)
+    store:set("c", 3)
+    assert.equal(1, kv.pump())
+    assert.equal(3, inside)
+    assert.same({ "a=1", "b=2", "c=3", "c=9" }, order)
     assert.equal(0, kv.pump())
   end)
 

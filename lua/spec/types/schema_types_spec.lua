@@ -184,6 +184,7 @@ describe("the types of a schema", function()
       store:watch("window", note "below", { subtree = true }),
       store:watch("Colour", note "colour"),
       store:at "window":watch({}, note "part"),
+      store:watch({}, note "keys"),
     }
     local function take()
       assert.is_true(kv.pump() > 0)
@@ -199,6 +200,8 @@ describe("the types of a schema", function()
     assert.equal("window.colour", found.below[2])
     assert.equal("blue", found.below[3].name)
     assert.equal("red", found.below[4].name)
+    assert.equal("window", found.keys[2])
+    assert.equal("blue", found.keys[3].colour.name)
     assert.equal("colour", found.part[2])
     assert.equal("blue", found.part[3].name)
     store:set({ "window", "window_title" }, "b")

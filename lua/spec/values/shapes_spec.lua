@@ -203,3 +203,29 @@ describe("dictionaries with the same keys", function()
     assert.is_false((pcall(s.set, s, "r", mixed)))
   end)
 end)
+
+describe("an empty table without a tag", function()
+  it("keeps the kind of what it replaces, at each depth", function()
+    local s = assert(kv.open_file("none", { engine = "memory",
+      defaults = { default = { 1 } } }))
+    s:set("recent", { "a" })
+    s:set("deep", { list = { 1 }, part = { a = 1 }, rows = { { x = { 1 } } } })
+    s:set("recent", {})
+    s:set("default", {})
+    s:set("deep", { list = {}, part = {}, rows = { { x = {} } }, new = {} })
+    local deep = s:get "deep"
+    assert.same({ "array", "array", "array", "dictionary", "array",
+      "dictionary" }, { kv.type(s:get "recent"), kv.type(s:get "default"),
+      kv.type(deep.list), kv.type(deep.part), kv.type(deep.rows[1].x),
+      kv.type(deep.new) })
+    s:set({ "recent", 1 }, "b")
+    assert.same({ "b" }, s:get "recent")
+    s:set("recent", kv.dictionary {})
+    assert.equal("dictionary", kv.type(s:get "recent"))
+    s:update({ "deep", "rows", 1, "x" }, function() return {} end)
+    s:transaction(function(tx) tx:set({ "deep", "list" }, {}) end)
+    assert.equal("array", kv.type(s:get { "deep", "rows", 1, "x" }))
+    assert.equal("array", kv.type(s:get { "deep", "list" }))
+    s:close()
+  end)
+end)

@@ -1,5 +1,5 @@
-/* watch.c: watches. The library's handlers only take notes; kv.pump() calls the
- * Lua functions afterwards, so that no Lua error crosses Swift. */
+/* watch.c: watches. The library's handlers only take the values; kv.pump() walks
+ * their differences afterwards, so that no Lua error crosses Swift. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
@@ -12,38 +12,46 @@
 
 #include "store.h"
 #include "watch.h"
-#include "watch_queue.h"
+#include "watch_source.h"
 
 #define WATCH_NAME "kvcodable.watch"
 
-/* User values: the function, the store's handle, and a table of the steps of
- * the watch's path below the handle. */
-enum { FUNCTION = 1, STORE = 2, STEPS = 3 };
+/* User values: the function, the store's handle, and the path below the handle,
+ * which keeps the keys of the watch's steps. */
+enum { FUNCTION = 1, STORE = 2, PATH = 3 };
 
 typedef struct Watch {
   kvl_owned *owned; /* of the watch itself, while it is open */
-  int is_open;
-  int is_subtree;   /* whether paths are told, as tables */
-  int was_called;   /* whether its function failed last */
-  kv_watch *events; /* of a watch on events; NULL for one on values */
-  kvl_watch_queue queue;
+  int is_event;
+  int is_subtree; /* whether paths are told, as tables */
+  kvl_reader reader;
+  kv_step steps[]; /* the whole path */
 } Watch;
 
 static const char watches_key; /* of the registry: the set of live watches */
 
 /* ---- Watches */
 
-/* Pushes a watch that is to be opened, for the function at `function`. */
-static Watch *new_watch(lua_State *L, kvl_state *state, int function) {
-  Watch *watch = lua_newuserdatauv(L, sizeof *watch, 3);
+/* Pushes a watch that is to be opened, of a path below the handle at 1, for the
+ * function at `function`. */
+static Watch *new_watch(lua_State *L, const kvl_path *path, int function) {
+  kvl_state *state = kvl_state_of(L);
+  size_t size = path->count * sizeof(kv_step);
+  Watch *watch = lua_newuserdatauv(L, sizeof *watch + size, 3);
   memset(watch, 0, sizeof *watch);
-  watch->queue.state = state;
+  if (size > 0) memcpy(watch->steps, path->steps, size);
+  watch->reader.state = state;
+  watch->reader.steps = watch->steps;
+  watch->reader.depth = path->count;
+  watch->reader.root = path->root;
   luaL_setmetatable(L, WATCH_NAME);
   watch->owned = kvl_own(L, state);
   lua_pushvalue(L, function);
   lua_setiuservalue(L, -2, FUNCTION);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, STORE);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, -2, PATH);
   return watch;
 }
 
@@ -64,52 +72,21 @@ static void list_watch(lua_State *L, int index, int is_live) {
   lua_pop(L, 1);
 }
 
-/* Whether one of the live watches, which are listed in the set on top, is on the
- * store. */
-static int is_watched(lua_State *L, const kv_store *store) {
-  int found = 0;
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-    lua_getiuservalue(L, -2, STORE);
-    found |= kvl_store_at(L, lua_gettop(L)) == store;
-    lua_pop(L, 1);
-  }
-  return found;
-}
-
-/* Takes the descriptor of the store at `index` out of kv.fd()'s, where nothing
- * watches it any more: nothing pumps it then. The set of watches is on top. */
-static void leave_descriptor(lua_State *L, const kvl_state *state, int index) {
-  int descriptor;
-  kv_store *store = kvl_store_at(L, index);
-  if (state->epoll <= 0 || !store || is_watched(L, store)) return;
-  if (kv_store_watch_descriptor(store, &descriptor, NULL) == KV_OK)
-    epoll_ctl(state->epoll, EPOLL_CTL_DEL, descriptor, NULL);
-}
-
 static void close_watch(void *object) {
   Watch *watch = object;
-  watch->queue.state->watches--;
-  watch->is_open = 0;
-  kvl_leave_source(&watch->queue);
-  kv_watch_cancel(watch->events);
-  watch->events = NULL;
-  kvl_free_notes(&watch->queue);
+  watch->reader.state->watches--;
+  kvl_leave_source(&watch->reader);
 }
 
-/* Nothing more is told; the notes that wait are dropped. */
+/* Nothing more is told. */
 static void end_watch(Watch *watch) {
-  kvl_release(watch->queue.state, &watch->owned);
+  kvl_release(watch->reader.state, &watch->owned);
 }
 
 /* watch:cancel() */
 static int watch_cancel(lua_State *L) {
-  Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
-  end_watch(watch);
-  lua_getiuservalue(L, 1, STORE);
-  int store = lua_gettop(L);
+  end_watch(luaL_checkudata(L, 1, WATCH_NAME));
   list_watch(L, 1, 0);
-  push_watches(L);
-  leave_descriptor(L, watch->queue.state, store);
   return 0;
 }
 
@@ -139,23 +116,21 @@ static int watch_gc(lua_State *L) {
 static int watch_tostring(lua_State *L) {
   const Watch *watch = luaL_checkudata(L, 1, WATCH_NAME);
   lua_pushfstring(L, "kvcodable watch (%s): %p",
-                  watch->is_open ? "open" : "cancelled", (const void *)watch);
+                  watch->reader.source ? "open" : "cancelled",
+                  (const void *)watch);
   return 1;
 }
 
 /* Adds a store's descriptor to that of kv.fd(), where a script has asked for
- * it. */
-static void join_descriptor(kvl_state *state, kv_store *store) {
-  int descriptor;
+ * it. One that has joined already is fine. */
+static void join_descriptor(const kvl_state *state, const kvl_source *source) {
   struct epoll_event event = {.events = EPOLLIN};
-  if (state->epoll <= 0) return;
-  if (kv_store_watch_descriptor(store, &descriptor, NULL) != KV_OK) return;
-  /* A store that has joined already is fine. */
-  epoll_ctl(state->epoll, EPOLL_CTL_ADD, descriptor, &event);
+  if (state->epoll > 0)
+    epoll_ctl(state->epoll, EPOLL_CTL_ADD, source->descriptor, &event);
 }
 
-/* Makes the descriptor of kv.fd() readable while notes wait: pumping has emptied
- * those of the stores. */
+/* Makes the descriptor of kv.fd() readable while something is untold: pumping
+ * has emptied those of the stores. */
 static void show_rest(const kvl_state *state, int waits) {
   uint64_t number = 1;
   if (state->rest <= 0) return;
@@ -173,46 +148,28 @@ static void check_number(lua_State *L, const kvl_state *state) {
   lua_error(L);
 }
 
-/* Opens the watch on top, which is in the set of watches, unless it could not be
- * joined to the store: then raises the error. */
-static int finish_watch(lua_State *L, kv_store *store, kv_status status,
-                        kv_error *error) {
-  Watch *watch = lua_touserdata(L, -1);
-  kvl_state *state = watch->queue.state;
+/* Opens the watch on top, on the handle at 1. Raises. */
+static int open_watch(lua_State *L, Watch *watch) {
+  kvl_state *state = watch->reader.state;
+  kv_error *error = NULL;
+  kv_status status = KV_CLOSED;
+  check_number(L, state);
+  list_watch(L, lua_gettop(L), 1);
+  kv_store *store = kvl_store_at(L, 1);
+  if (store)
+    status = kvl_join_source(store, watch->is_event, &watch->reader, &error);
   if (status == KV_OK) {
     watch->owned->object = watch;
     watch->owned->free_object = close_watch;
-    watch->is_open = 1;
     state->watches++;
-    join_descriptor(state, store);
+    join_descriptor(state, watch->reader.source);
+    if (kvl_has_untold(state)) show_rest(state, 1);
     return 1;
   }
   list_watch(L, lua_gettop(L), 0);
   if (!store) kvl_refuse_handle(L); /* a finalizer has closed it */
   if (!error) return luaL_error(L, "not enough memory");
   return kvl_raise(L, state, status, error);
-}
-
-/* Replaces the path at `index` by a table of its own steps, which no script
- * changes. Raises where it is none. */
-static void own_path(lua_State *L, int index) {
-  kvl_path path;
-  kvl_full_path(L, index, &path);
-  int is_table = lua_istable(L, index);
-  size_t count = path.count - path.root;
-  lua_createtable(L, (int)count, 0);
-  for (lua_Integer i = 1; i <= (lua_Integer)count; i++) {
-    if (is_table)
-      lua_rawgeti(L, index, i);
-    else
-      lua_pushvalue(L, index);
-    if (lua_type(L, -1) == LUA_TNUMBER) { /* may be 1.0 */
-      lua_pushinteger(L, lua_tointeger(L, -1));
-      lua_replace(L, -2);
-    }
-    lua_rawseti(L, -2, i);
-  }
-  lua_replace(L, index);
 }
 
 static int asks_for_subtree(lua_State *L, int options) {
@@ -227,276 +184,140 @@ static int asks_for_subtree(lua_State *L, int options) {
 
 /* store:watch(path, function(key, new, old) end, options?) */
 static int store_watch(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kv_error *error = NULL;
   kvl_path path;
   kvl_check_store(L);
   luaL_checktype(L, 3, LUA_TFUNCTION);
   lua_settop(L, 4);
   int is_subtree = asks_for_subtree(L, 4);
-  own_path(L, 2);
-  Watch *watch = new_watch(L, state, 3);
-  lua_pushvalue(L, 2);
-  lua_setiuservalue(L, -2, STEPS);
+  kvl_own_path(L, 2);
   kvl_full_path(L, 2, &path);
-  check_number(L, state);
+  Watch *watch = new_watch(L, &path, 3);
   watch->is_subtree = is_subtree;
-  watch->queue.levels = is_subtree ? KVL_STEPS : path.count == path.root;
-  watch->queue.depth = path.count;
-  list_watch(L, lua_gettop(L), 1);
-  kv_store *store = kvl_store_at(L, 1);
-  kv_status status = KV_CLOSED;
-  if (store)
-    status = kvl_join_source(state, store, &path, &watch->queue, &error);
-  if (status == KV_OK && kvl_shares_source(&watch->queue)) show_rest(state, 1);
-  return finish_watch(L, store, status, error);
+  watch->reader.levels =
+      is_subtree ? KVL_STEPS - path.count : path.count == path.root;
+  return open_watch(L, watch);
 }
 
 /* store:events(function(kind, message) end) */
 static int store_events(lua_State *L) {
-  kvl_state *state = kvl_state_of(L);
-  kv_error *error = NULL;
+  kvl_path path;
   kvl_check_whole(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  Watch *watch = new_watch(L, state, 2);
-  check_number(L, state);
-  list_watch(L, lua_gettop(L), 1);
-  kv_store *store = kvl_store_at(L, 1);
-  kv_status status = KV_CLOSED;
-  if (store)
-    status = kv_store_watch_events(store, kvl_note_event, &watch->queue,
-                                   &watch->events, &error);
-  return finish_watch(L, store, status, error);
+  kvl_clear_path(&path);
+  Watch *watch = new_watch(L, &path, 2);
+  watch->is_event = 1;
+  return open_watch(L, watch);
 }
 
 /* ---- Telling */
 
-static void push_step_at(lua_State *L, const kvl_note *note, int own,
-                         size_t count, size_t i) {
-  if (i < count)
-    lua_rawgeti(L, own, (lua_Integer)i + 1);
+/* The path that the script knows of: a single key by itself, but for a watch of
+ * a subtree. */
+static void push_path(lua_State *L, const Watch *watch, const kvl_path *path) {
+  const kv_step *steps = path->steps + path->root;
+  size_t count = path->count - path->root;
+  if (count == 1 && steps->key.data && !watch->is_subtree)
+    kvl_push_step(L, steps);
   else
-    kvl_push_step(L, &note->steps[i - count]);
+    kvl_push_steps(L, steps, count);
 }
 
-/* The path below the handle that the watch was made with, whose own steps are
- * in the table at `own`: a single key by itself, but for a watch of a
- * subtree. */
-static void push_path(lua_State *L, const Watch *watch, const kvl_note *note,
-                      int own) {
-  size_t count = lua_rawlen(L, own), all = count + note->count;
-  if (all == 1 && !watch->is_subtree) {
-    push_step_at(L, note, own, count, 0);
-    if (lua_type(L, -1) == LUA_TSTRING) return;
-    lua_pop(L, 1);
-  }
-  lua_createtable(L, (int)all, 0);
-  for (size_t i = 0; i < all; i++) {
-    push_step_at(L, note, own, count, i);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-}
-
-static void count_told(kvl_state *state, const kv_node *node) {
-  kvl_size size = {0, 0};
-  kvl_add_size(&size, node);
-  state->told_nodes += size.nodes;
-  state->told_bytes += size.bytes;
-}
-
-/* Whether a pump has told as much as a value may be: one that tells a large
- * value to many watches would take that many times as long. */
-static int has_told_enough(const kvl_state *state) {
-  return state->told_nodes >= state->max_nodes ||
-         state->told_bytes >= state->max_bytes;
-}
-
-static void push_view(lua_State *L, kvl_state *state, const kv_view *view,
-                      kvl_pair *pair) {
-  if (view->node) {
-    count_told(state, view->node);
-    kvl_push_view(L, state, view, kvl_use_pair(pair), kvl_leave_pair);
-  } else {
-    lua_pushnil(L);
-  }
-}
-
-/* The whole path of a note: the prefix of the handle at `store`, the watch's own
- * steps at `own`, and the note's. The strings stay where they are. */
-static void whole_path(lua_State *L, const kvl_note *note, int store, int own,
-                       kvl_path *path) {
-  kvl_clear_path(path);
-  if (((const kvl_handle *)lua_touserdata(L, store))->is_part) {
-    lua_getiuservalue(L, store, KVL_PREFIX);
-    kvl_add_path(L, lua_gettop(L), path);
-    lua_pop(L, 1); /* the handle keeps the table */
-  }
-  kvl_add_path(L, own, path);
-  for (size_t i = 0; i < note->count && path->count < KVL_STEPS; i++)
-    path->steps[path->count++] = note->steps[i];
-}
-
-/* Gives the value at a view of the tree as the type shows it. Takes the type. */
-static kv_status show(kv_type *type, const kv_tree *tree, const kv_view *view,
-                      kv_tree **value, kv_error **error) {
-  kv_cursor cursor = kv_tree_root(tree);
-  kv_view root;
-  kv_tree *stored = NULL;
-  kv_status status = kv_tree_view(tree, &root);
-  if (status == KV_OK) {
-    cursor.position += (uint64_t)(view->node - root.node);
-    status = kv_cursor_copy(&cursor, &stored);
-  }
-  if (status == KV_OK) status = kv_type_decode(type, stored, value, error);
-  kv_tree_free(stored);
-  kv_type_free(type);
-  return status;
-}
-
-/* Pushes a stored value of the tree as the type of the store's schema shows it;
- * nil for an old one that is not of its type. 0 where there is no type, and
- * nothing was pushed. */
+/* Pushes a value of a difference, which is stored, as the type of the store's
+ * schema shows it; nil for an old one that is not of its type. 0 where there is
+ * no type, and nothing was pushed. */
 static int push_typed(lua_State *L, kvl_state *state, int store,
-                      const kvl_path *path, const kv_tree *tree,
-                      const kv_view *view, int is_old) {
+                      const kvl_difference *found, int side) {
+  const kv_step *steps = found->path.steps;
+  size_t count = found->path.count;
+  const kvl_value *all = &found->change->values[side];
   kv_error *error = NULL, *placed = NULL;
   kv_type *type = NULL;
-  kv_tree *value = NULL;
+  kv_tree *stored = NULL, *value = NULL;
   const kv_store *open = kvl_store_at(L, store);
-  if (!open ||
-      kv_store_type_at(open, path->steps, path->count, &type, NULL) != KV_OK)
+  if (!open || kv_store_type_at(open, steps, count, &type, NULL) != KV_OK)
     return 0;
-  kv_status status = show(type, tree, view, &value, &error);
+  kv_cursor cursor = kv_tree_root(all->tree);
+  cursor.position += (uint64_t)(found->values[side].node - all->view.node);
+  kv_status status = kv_cursor_copy(&cursor, &stored);
+  if (status == KV_OK) status = kv_type_decode(type, stored, &value, &error);
+  kv_tree_free(stored);
+  kv_type_free(type);
   if (status == KV_OK) {
-    count_told(state, view->node);
     kvl_push_tree(L, state, value);
     return 1;
   }
-  if (is_old) {
-    kv_error_free(error);
-    lua_pushnil(L);
-    return 1;
-  }
-  placed = kv_error_placed(error, path->steps, path->count);
+  if (side == KVL_NEW) placed = kv_error_placed(error, steps, count);
   kv_error_free(error);
+  lua_pushnil(L);
+  if (side == KVL_OLD) return 1;
   kvl_push_error_of(L, state, store, status, placed);
   return lua_error(L);
 }
 
-/* Pushes a value of a note, as get gives it. */
-static void push_note_value(lua_State *L, kvl_state *state, kvl_note *note,
-                            int store, const kv_tree *tree,
-                            const kv_view *view) {
-  const Watch *watch = lua_touserdata(L, 1);
-  int converts = ((const kvl_handle *)lua_touserdata(L, store))->converts;
-  int is_stored = kvl_tells_stored(&watch->queue) && view->node;
-  kvl_path path;
-  if (is_stored || converts) {
-    lua_getiuservalue(L, 1, STEPS); /* the watch keeps the table */
-    whole_path(L, note, store, lua_gettop(L), &path);
-    lua_pop(L, 1);
-  }
-  if (!is_stored || !push_typed(L, state, store, &path, tree, view,
-                                tree == note->pair->old_value))
-    push_view(L, state, view, note->pair);
-  if (converts) kvl_decode_by_schema(L, store, &path);
-}
-
-/* Pushes everything that is in the store of the handle at `handle`. */
-static void push_everything(lua_State *L, kvl_state *state, int handle) {
-  kv_error *error = NULL;
-  kv_tree *tree = NULL;
-  const kv_store *store = kvl_store_at(L, handle);
-  kv_status status = kv_store_get(store, NULL, 0, NULL, &tree, &error);
-  if (status < 0) {
-    kvl_push_error_of(L, state, handle, status, error);
-    lua_error(L);
-  }
-  kv_view view;
-  if (kv_tree_view(tree, &view) == KV_OK) count_told(state, view.node);
-  kvl_push_tree(L, state, tree);
-  if (((const kvl_handle *)lua_touserdata(L, handle))->converts) {
-    kvl_path root;
-    kvl_clear_path(&root);
-    kvl_decode_by_schema(L, handle, &root);
-  }
-}
-
-/* Pushes the arguments of a change: the path, the new value and the old one. */
-static void push_change(lua_State *L, kvl_state *state, kvl_note *note,
-                        int store) {
-  lua_getiuservalue(L, 1, STEPS);
-  push_path(L, lua_touserdata(L, 1), note, lua_gettop(L));
-  lua_remove(L, -2);
-  if (note->pair) {
-    push_note_value(L, state, note, store, note->pair->new_value,
-                    &note->new_value);
-    push_note_value(L, state, note, store, note->pair->old_value,
-                    &note->old_value);
-  } else {
-    push_everything(L, state, store);
-  }
-}
-
-/* An event's name, and its message for a script that must not learn where the
- * store is kept. */
-typedef struct Event {
-  kv_event event;
-  const char *name;
-  const char *text;
-} Event;
-
-static const Event *find_event(kv_event event) {
-  static const Event events[] = {
-      {KV_EVENT_FLUSH_FAILED, "flush_failed", "The store was not written"},
-      {KV_EVENT_RECOVERED, "recovered",
-       "The store was damaged: a good copy took its place"},
-      {KV_EVENT_UNRECOVERABLE, "unrecoverable", "The store is damaged"},
-      {KV_EVENT_OUTGROWN, "outgrown", "The store is large for a file"},
-      {KV_EVENT_LOCK_WAITED, "lock_waited", "The store was locked"},
-      {KV_EVENT_GROUP_WRITABLE, "group_writable",
-       "The group may write to the store's folder"},
-      {KV_EVENT_CONFLICT, "conflict",
-       "A change did not fit what somebody else wrote"},
-      {KV_EVENT_UNREADABLE, "unreadable", "The store cannot be read"},
-      {KV_EVENT_OVER_LIMIT, "over_limit", "The store is beyond its limits"},
-      {KV_EVENT_REMOVED, "removed", "The store's file was removed"},
-  };
-  static const Event unknown = {KV_EVENT_FLUSH_FAILED, "unknown", ""};
-  for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-    if (events[i].event == event) return &events[i];
-  return &unknown;
+/* Pushes a value of a difference, as get gives it; nil for none. */
+static void push_value(lua_State *L, kvl_state *state, int store,
+                       kvl_difference *found, int side) {
+  const kv_view *view = &found->values[side];
+  const kvl_reader *reader = &((const Watch *)lua_touserdata(L, 1))->reader;
+  if (!view->node)
+    lua_pushnil(L);
+  else if (!kvl_reads_stored(reader) ||
+           !push_typed(L, state, store, found, side))
+    kvl_push_borrowed(L, state, view);
+  if (((const kvl_handle *)lua_touserdata(L, store))->converts)
+    kvl_decode_by_schema(L, store, &found->path);
 }
 
 /* Pushes the name and message of an event of the store whose handle is at
- * `store`. */
-static void push_event(lua_State *L, const kvl_note *note, int store) {
-  const Event *event = find_event(note->event);
-  lua_pushstring(L, event->name);
+ * `store`: a script that must not learn where that is kept has another one. */
+static void push_event(lua_State *L, const kvl_change *change, int store) {
+  static const struct {
+    const char *name, *text;
+  } events[] = {
+      [KV_EVENT_FLUSH_FAILED] = {"flush_failed", "The store was not written"},
+      [KV_EVENT_RECOVERED] = {"recovered",
+                              "The store was damaged: a good copy "
+                              "took its place"},
+      [KV_EVENT_UNRECOVERABLE] = {"unrecoverable", "The store is damaged"},
+      [KV_EVENT_OUTGROWN] = {"outgrown", "The store is large for a file"},
+      [KV_EVENT_LOCK_WAITED] = {"lock_waited", "The store was locked"},
+      [KV_EVENT_GROUP_WRITABLE] = {"group_writable",
+                                   "The group may write to "
+                                   "the store's folder"},
+      [KV_EVENT_CONFLICT] = {"conflict",
+                             "A change did not fit what somebody "
+                             "else wrote"},
+      [KV_EVENT_UNREADABLE] = {"unreadable", "The store cannot be read"},
+      [KV_EVENT_OVER_LIMIT] = {"over_limit", "The store is beyond its limits"},
+      [KV_EVENT_REMOVED] = {"removed", "The store's file was removed"},
+  };
+  int is_known = change->event < sizeof events / sizeof *events;
+  lua_pushstring(L, is_known ? events[change->event].name : "unknown");
   if (kvl_is_hosts(L, store))
-    lua_pushstring(L, event->text);
+    lua_pushstring(L, is_known ? events[change->event].text : "");
   else
-    lua_pushlstring(L, note->text ? note->text : "", note->length);
+    lua_pushlstring(L, change->text, change->length);
 }
 
-/* tell(watch, note): calls the function with the note */
-static int tell(lua_State *L) {
+/* next_call(watch): the watch's function and the arguments for its next
+ * difference; nothing where there is none */
+static int next_call(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
-  Watch *watch = lua_touserdata(L, 1);
-  kvl_note *note = lua_touserdata(L, 2);
+  kvl_difference found;
   lua_getiuservalue(L, 1, STORE);
-  int store = lua_gettop(L);
+  if (!kvl_next_difference(&((Watch *)lua_touserdata(L, 1))->reader, &found))
+    return 0;
+  kvl_keep(L, state, found.change, kvl_leave_change);
   lua_getiuservalue(L, 1, FUNCTION);
-  int function = lua_gettop(L);
-  watch->was_called = 0;
-  if (note->event)
-    push_event(L, note, store);
-  else
-    push_change(L, state, note, store);
-  kvl_clear_note(note); /* the values may be large, and the function slow */
-  watch->was_called = 1;
-  lua_call(L, lua_gettop(L) - function, 0);
-  return 0;
+  if (found.change->event)
+    push_event(L, found.change, 2);
+  else {
+    push_path(L, lua_touserdata(L, 1), &found.path);
+    push_value(L, state, 2, &found, KVL_NEW);
+    push_value(L, state, 2, &found, KVL_OLD);
+  }
+  kvl_drop(L, state, 3); /* it may be large, and the function slow */
+  return lua_gettop(L) - 2;
 }
 
 /* Moves the error on top to the stack index `error`, if it is the first. */
@@ -511,53 +332,48 @@ static void keep_first(lua_State *L, int error) {
  * text or one of this module; any other value is the script's own. */
 static void name_watch(lua_State *L, int index) {
   const Watch *watch = lua_touserdata(L, index);
-  const char *what = watch->events ? "The function of a watch of events failed"
-                                   : "A watch's function failed";
-  kvl_path path;
-  kvl_clear_path(&path);
+  size_t root = watch->reader.root, count = watch->reader.depth - root;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  lua_getiuservalue(L, index, STEPS);
-  int steps = lua_gettop(L);
-  if (lua_istable(L, steps)) {
-    kvl_add_path(L, steps, &path);
-    if (path.count == 0) what = "The function of a watch of everything failed";
-  }
-  kvl_name_failure(L, steps - 1, &path, what);
-  lua_remove(L, steps);
+  kvl_name_failure(L, lua_gettop(L), watch->steps + root, count,
+                   watch->is_event ? "The function of a watch of events failed"
+                   : count == 0 ? "The function of a watch of everything failed"
+                                : "A watch's function failed");
 }
 
-/* Tells all notes of the watch at `index`; an error of its function goes to the
- * stack index `error`, if it is the first, and sets `is_memory` where that is
- * no more than a lack of memory. Gives the number of calls. */
-static lua_Integer tell_all(lua_State *L, int index, int error,
-                            int *is_memory) {
-  Watch *watch = lua_touserdata(L, index);
-  lua_Integer calls = 0;
-  for (size_t left = kvl_waiting(&watch->queue);
-       left > 0 && watch->is_open && kvl_waiting(&watch->queue) > 0 &&
-       !has_told_enough(watch->queue.state);
-       left--) {
-    kvl_note note;
-    kvl_push_function(L, tell);
+/* Calls a function of Lua outside of a protected call: a hook that has ended a
+ * watch's function ends the pump there, too. */
+static void let_hook_end(lua_State *L) {
+  if (luaL_loadstring(L, "") == LUA_OK)
+    lua_call(L, 0, 0);
+  else
+    lua_pop(L, 1);
+}
+
+/* Tells all differences to the watch at `index`; an error goes to the stack
+ * index `error`, if it is the first, and is noted in the state where it is a lack of
+ * memory. Gives the number of calls. */
+static lua_Integer tell_all(lua_State *L, kvl_state *state, int index,
+                            int error) {
+  int base = lua_gettop(L);
+  for (lua_Integer calls = 0;; calls++) {
+    kvl_push_function(L, next_call);
     lua_pushvalue(L, index);
-    lua_pushlightuserdata(L, &note);
-    if (!kvl_take_note(&watch->queue, &note)) { /* a finalizer has pumped */
-      lua_pop(L, 3);
-      break;
+    int outcome = lua_pcall(L, 1, LUA_MULTRET, 0), is_called = 0;
+    if (outcome == LUA_OK) {
+      if (lua_gettop(L) == base) return calls;
+      is_called = 1;
+      outcome = lua_pcall(L, lua_gettop(L) - base - 1, 0, 0);
     }
-    calls++;
-    int outcome = lua_pcall(L, 2, 0, 0);
-    kvl_clear_note(&note);
     if (outcome == LUA_OK) continue;
-    if (outcome == LUA_ERRMEM && lua_isnil(L, error)) *is_memory = 1;
+    if (outcome == LUA_ERRMEM && lua_isnil(L, error)) state->lost = 1;
     if (lua_isnil(L, -1)) { /* an error all the same */
       lua_pop(L, 1);
       lua_pushliteral(L, "nil");
     }
-    if (outcome != LUA_ERRMEM && watch->was_called) name_watch(L, index);
+    if (outcome != LUA_ERRMEM && is_called) name_watch(L, index);
     keep_first(L, error);
+    let_hook_end(L);
   }
-  return calls;
 }
 
 /* Leaves a list of the live watches on top: telling may change the set. */
@@ -573,103 +389,77 @@ static lua_Integer list_watches(lua_State *L) {
   return count;
 }
 
-/* Has the store of the watch on top look for changes. */
-static void look(lua_State *L, kvl_state *state, int first_error) {
+/* Has the store of the watch at `index` look for changes; an error goes to the
+ * stack index `error`, if it is the first. */
+static void look(lua_State *L, kvl_state *state, int index, int first) {
   kv_error *error = NULL;
-  lua_getiuservalue(L, -1, STORE);
+  lua_getiuservalue(L, index, STORE);
   kv_store *store = kvl_store_at(L, lua_gettop(L));
   kv_status status = store ? kv_store_pump(store, NULL, &error) : KV_OK;
-  if (status < 0) {
-    kvl_push_error_of(L, state, lua_gettop(L), status, error);
-    lua_remove(L, -2);
-    keep_first(L, first_error);
-  } else {
-    lua_pop(L, 1);
-  }
+  if (status >= 0) return;
+  kvl_push_error_of(L, state, lua_gettop(L), status, error);
+  keep_first(L, first);
 }
 
-/* Raises a lack of memory as an error that has a code, which the text of Lua's
- * own has not once it was caught. */
-static void raise_memory(lua_State *L, const char *message) {
-  kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, message, NULL);
-  lua_error(L);
-}
-
-/* Whether notes wait in one of the watches that are listed at `list`. */
-static int has_rest(lua_State *L, int list, lua_Integer count) {
-  int waits = 0;
-  for (lua_Integer i = 1; i <= count && !waits; i++) {
-    lua_rawgeti(L, list, i);
-    waits = kvl_waiting(&((Watch *)lua_touserdata(L, -1))->queue) > 0;
-    lua_pop(L, 1);
-  }
-  return waits;
-}
-
-/* Adds the descriptor that shows the notes which wait. */
-static void add_rest(kvl_state *state, int waits) {
+/* Has the descriptor of kv.fd(), which is new, show what is untold. */
+static void fill_descriptor(kvl_state *state) {
   struct epoll_event event = {.events = EPOLLIN};
-  state->rest = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (state->rest < 0) return;
-  epoll_ctl(state->epoll, EPOLL_CTL_ADD, state->rest, &event);
-  show_rest(state, waits);
-}
-
-/* Has the descriptor of kv.fd(), which is new, show the notes of the watches
- * that are listed at `list`. */
-static void fill_descriptor(lua_State *L, kvl_state *state, int list,
-                            lua_Integer count) {
   state->process = getpid();
-  add_rest(state, has_rest(L, list, count));
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, list, i);
-    lua_getiuservalue(L, -1, STORE);
-    kv_store *store = kvl_store_at(L, lua_gettop(L));
-    if (store) join_descriptor(state, store);
-    lua_pop(L, 2);
-  }
+  state->rest = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (state->rest >= 0)
+    epoll_ctl(state->epoll, EPOLL_CTL_ADD, state->rest, &event);
+  show_rest(state, kvl_has_untold(state));
+  for (const kvl_source *one = state->sources; one; one = one->next)
+    join_descriptor(state, one);
 }
 
 /* In a child process, the descriptor is the parent's, too: puts one of its own
  * under its number, once the stores have theirs. */
-static void remake_descriptor(lua_State *L, kvl_state *state, int list,
-                              lua_Integer count) {
+static void remake_descriptor(kvl_state *state) {
   if (state->epoll <= 0 || state->process == getpid()) return;
   int fresh = epoll_create1(EPOLL_CLOEXEC);
   if (fresh < 0) return;
   dup3(fresh, state->epoll, O_CLOEXEC);
   close(fresh);
   if (state->rest > 0) close(state->rest);
-  fill_descriptor(L, state, list, count);
+  fill_descriptor(state);
 }
 
-/* pump_all(): the number of calls */
+/* Has the stores of all watches look for changes, or tells the watches what is
+ * untold; see tell_all(). */
+static lua_Integer for_each(lua_State *L, kvl_state *state, int looks) {
+  lua_Integer count = list_watches(L), calls = 0;
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, 2, i);
+    if (looks)
+      look(L, state, 3, 1);
+    else
+      calls += tell_all(L, state, 3, 1);
+    lua_settop(L, 2);
+  }
+  lua_settop(L, 1);
+  return calls;
+}
+
+static lua_Integer tell_each(lua_State *L, kvl_state *state) {
+  if (!kvl_has_untold(state)) return 0;
+  show_rest(state, 1); /* for what an error leaves untold */
+  lua_Integer calls = for_each(L, state, 0);
+  kvl_forget_told(state);
+  show_rest(state, kvl_has_untold(state));
+  return calls;
+}
+
+/* pump_all(): the number of calls. What a pump has left untold, or is telling,
+ * comes first. */
 static int pump_all(lua_State *L) {
   kvl_state *state = kvl_state_of(L);
-  lua_Integer calls = 0;
-  int is_memory = 0;
   lua_settop(L, 0);
   lua_pushnil(L); /* 1: the first error */
-  lua_Integer count = list_watches(L);
-  show_rest(state, 0);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, 2, i);
-    look(L, state, 1);
-    lua_settop(L, 2);
-  }
-  remake_descriptor(L, state, 2, count);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, 2, i);
-    calls += tell_all(L, 3, 1, &is_memory);
-    Watch *watch = lua_touserdata(L, 3);
-    if (watch->queue.lost) {
-      watch->queue.lost = 0;
-      raise_memory(L, "not enough memory for a change that was watched");
-    }
-    lua_settop(L, 2);
-  }
-  if (has_told_enough(state)) show_rest(state, has_rest(L, 2, count));
-  if (is_memory) raise_memory(L, "not enough memory");
+  lua_Integer calls = tell_each(L, state);
+  for_each(L, state, 1);
+  remake_descriptor(state);
+  calls += tell_each(L, state);
   if (!lua_isnil(L, 1)) {
     lua_pushvalue(L, 1);
     lua_error(L);
@@ -678,23 +468,23 @@ static int pump_all(lua_State *L) {
   return 1;
 }
 
-/* Values that a watch's function pumps count with the others. */
 lua_Integer kvl_pump(lua_State *L, kvl_state *state) {
-  int is_inner = state->is_pumping;
-  if (!is_inner) state->told_nodes = state->told_bytes = 0;
-  state->is_pumping = 1;
   kvl_push_function(L, pump_all);
   int outcome = lua_pcall(L, 0, 1, 0);
-  state->is_pumping = is_inner;
-  if (outcome == LUA_ERRMEM) raise_memory(L, "not enough memory");
+  /* A lack of memory as an error that has a code, which the text of Lua's own
+   * has not once it was caught. */
+  if (outcome == LUA_ERRMEM || state->lost) {
+    state->lost = 0;
+    kvl_push_failure(L, KV_LIMIT_EXCEEDED, NULL, 0, "not enough memory", NULL);
+    lua_error(L);
+  }
   if (outcome != LUA_OK) lua_error(L);
   lua_Integer calls = lua_tointeger(L, -1);
   lua_pop(L, 1);
   return calls;
 }
 
-/* kv.pump(): calls the functions of watches; gives the number of calls. Notes
- * that are too much for one call wait for the next */
+/* kv.pump(): calls the functions of watches; gives the number of calls */
 static int pump(lua_State *L) {
   lua_pushinteger(L, kvl_pump(L, kvl_state_of(L)));
   return 1;
@@ -705,9 +495,7 @@ static void make_descriptor(lua_State *L, kvl_state *state) {
   if (state->epoll > 0) return;
   state->epoll = epoll_create1(EPOLL_CLOEXEC);
   if (state->epoll < 0) luaL_error(L, "epoll_create1 failed");
-  lua_Integer count = list_watches(L);
-  fill_descriptor(L, state, lua_gettop(L), count);
-  lua_pop(L, 1);
+  fill_descriptor(state);
 }
 
 /* kv.fd(): a descriptor that is readable when pumping may have something to

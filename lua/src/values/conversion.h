@@ -74,17 +74,10 @@ kv_tree *kvl_to_tree(lua_State *L, kvl_state *state, int index,
 const char *kvl_table_kind(lua_State *L, const kvl_state *state, int index);
 
 /* Settles what the whole numbers of the value that kvl_to_nodes() has written
- * are, where Lua has no integers: by the value that get gives at the path, by
- * the type unless that is NULL. */
-#if KVL_HAS_INTEGERS
-static inline void kvl_settle(kvl_state *state, const kvl_handle *session,
-                              const kvl_path *path, const kv_type *type) {
-  (void)state, (void)session, (void)path, (void)type;
-}
-#else
+ * are, where Lua has no integers, and its empty tables: by the value that get
+ * gives at the path, by the type unless that is NULL. */
 void kvl_settle(kvl_state *state, const kvl_handle *session,
                 const kvl_path *path, const kv_type *type);
-#endif
 
 /* Whether the bytes of a property list are within the limits of decoding in
  * this state; else the error is on top. Other faults of the bytes are left to

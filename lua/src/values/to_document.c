@@ -104,6 +104,14 @@ static int scalar(Walk *walk, uint32_t kind, uint64_t payload) {
 
 /* ---- Tables */
 
+/* Notes that the next node may be of another kind (settling.c). */
+static int note_unsettled(Walk *walk, const Frame *frame) {
+  kvl_buffer *unsettled = &walk->state->unsettled;
+  if (!kvl_reserve(unsettled, 1, sizeof(size_t))) return no_memory(walk, frame);
+  ((size_t *)unsettled->data)[unsettled->count++] = walk->state->nodes.count;
+  return 1;
+}
+
 static size_t begin(kvl_state *state, uint32_t kind) {
   size_t header = state->nodes.count;
   append_node(&state->nodes, kind, 0, 0);
@@ -214,7 +222,10 @@ static int write_dictionary(Walk *walk, int table, Frame *frame) {
   return 1;
 }
 
-static int write_empty(Walk *walk, uint32_t kind) {
+/* Writes an empty table, whose tag says the kind; without one it is 0. */
+static int write_empty(Walk *walk, uint32_t kind, const Frame *frame) {
+  if (!kind && !note_unsettled(walk, frame)) return 0;
+  if (!kind) kind = KV_NODE_DICTIONARY;
   close_container(walk->state, begin(walk->state, kind), 0);
   return 1;
 }
@@ -278,8 +289,7 @@ static int write_table(Walk *walk, int index, const Frame *outer) {
                   "Expected a property-list value", "a type");
   }
   lua_pushnil(L);
-  if (!lua_next(L, index))
-    return write_empty(walk, kind ? kind : KV_NODE_DICTIONARY);
+  if (!lua_next(L, index)) return write_empty(walk, kind, &frame);
   if (!kind) kind = first_kind(L, index);
   return kind == KV_NODE_ARRAY ? write_array(walk, index, &frame)
                                : write_dictionary(walk, index, &frame);
@@ -350,9 +360,7 @@ static int write_number(Walk *walk, int index, const Frame *frame) {
 #else
   number.real = lua_tonumber(walk->L, index);
   if (kvl_is_whole(number.real)) {
-    kvl_buffer *wholes = &walk->state->wholes;
-    if (!kvl_reserve(wholes, 1, sizeof(size_t))) return no_memory(walk, frame);
-    ((size_t *)wholes->data)[wholes->count++] = walk->state->nodes.count;
+    if (!note_unsettled(walk, frame)) return 0;
     return scalar(walk, KV_NODE_INTEGER, (uint64_t)(int64_t)number.real);
   }
 #endif
@@ -425,7 +433,7 @@ static int write_nodes(Walk *walk, int index) {
   kvl_state *state = walk->state;
   int top = lua_gettop(walk->L);
   state->nodes.count = state->keys.count = state->bytes.count = 0;
-  state->wholes.count = 0;
+  state->unsettled.count = 0;
   state->walks++;
   if (write_value(walk, lua_absindex(walk->L, index), NULL)) return 1;
   lua_settop(walk->L, top);
@@ -462,7 +470,7 @@ static void trim(kvl_buffer *buffer, size_t size) {
 
 void kvl_trim(kvl_state *state) {
   trim(&state->nodes, sizeof(kv_node));
-  trim(&state->wholes, sizeof(size_t));
+  trim(&state->unsettled, sizeof(size_t));
   trim(&state->keys, sizeof(kv_node));
   trim(&state->bytes, 1);
 }

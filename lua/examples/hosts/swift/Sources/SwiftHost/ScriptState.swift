@@ -11,7 +11,7 @@ final class ScriptState {
 
     init(types: TypeRegistry) throws {
         limits = .allocate(capacity: 1)
-        limits.initialize(to: script_limits(memory: 64 << 20, steps: 100_000_000, used: 0))
+        limits.initialize(to: script_limits(memory: 64 << 20, steps: 100_000_000, seconds: 3, used: 0, start: 0))
         guard let state = script_open(limits) else {
             limits.deallocate()
             throw ScriptError(message: "not enough memory")

@@ -1,21 +1,22 @@
-/* wholes.c: whole numbers as integers or reals, where Lua has no integers.
+/* settling.c: the kinds that Lua does not tell: of an empty table, and of a whole
+ * number where Lua has no integers.
  *
  * There 2 may have been an integer or a real when it was read. Written as an
  * integer, it becomes a real where the value that `get` gives at its path is
- * one, before it is set: a value that was read comes back as it was. A type
- * decides by itself, when the value is set: its fields are integers or reals
- * whatever it is given, and `get` gives these kinds by the type. */
+ * one, before it is set: a value that was read comes back as it was. Written as
+ * a dictionary, an empty table becomes an array where an array is. A type
+ * decides by itself, when the value is set: its fields are integers or reals,
+ * arrays or dictionaries, whatever it is given, and `get` gives these kinds by
+ * the type. */
 #include <string.h>
 
 #include "conversion.h"
-
-#if !KVL_HAS_INTEGERS
 
 /* The walk over the written nodes, with the value that is there now. */
 typedef struct Settling {
   kv_node *nodes;
   const char *bytes;
-  const size_t *wholes; /* the next node that may become a real */
+  const size_t *next; /* the next node that may become one of another kind */
   const size_t *end;
   kv_view old;
 } Settling;
@@ -91,11 +92,15 @@ static void make_real(kv_node *node) {
 static void settle(Settling *settling, size_t index, const kv_node *old,
                    int is_among_reals) {
   kv_node *node = settling->nodes + index;
-  while (settling->wholes < settling->end && *settling->wholes < index)
-    settling->wholes++;
-  if (settling->wholes == settling->end) return;
-  if (*settling->wholes == index) {
-    if (is_among_reals || (old && old->head == KV_NODE_REAL)) make_real(node);
+  while (settling->next < settling->end && *settling->next < index)
+    settling->next++;
+  if (settling->next == settling->end) return;
+  if (*settling->next == index) {
+    if (node->head == KV_NODE_DICTIONARY) {
+      if (old && old->head == KV_NODE_ARRAY) node->head = KV_NODE_ARRAY;
+    } else if (is_among_reals || (old && old->head == KV_NODE_REAL)) {
+      make_real(node);
+    }
   } else if (old && old->head == node->head) {
     if (node->head == KV_NODE_ARRAY) settle_array(settling, index, old);
     if (node->head == KV_NODE_DICTIONARY)
@@ -140,23 +145,22 @@ static int is_in_reals(const kvl_handle *session, const kvl_path *path) {
 
 void kvl_settle(kvl_state *state, const kvl_handle *session,
                 const kvl_path *path, const kv_type *type) {
-  const size_t *wholes = state->wholes.data;
+  const size_t *first = state->unsettled.data;
+  kv_node *nodes = state->nodes.data;
   size_t count = path->count;
-  if (state->wholes.count == 0) return;
+  if (state->unsettled.count == 0) return;
   kvl_found old = present_value(session, path->steps, count, type);
   int has_number = is_integer(old.view.node);
   if (old.view.node) {
-    Settling settling = {state->nodes.data, state->bytes.data, wholes,
-                         wholes + state->wholes.count, old.view};
+    Settling settling = {nodes, state->bytes.data, first,
+                         first + state->unsettled.count, old.view};
     settle(&settling, 0, old.view.node, 0);
     has_number |= old.view.node->head == KV_NODE_REAL;
   }
   kv_lease_free(old.lease);
   /* A whole number that replaces no number goes by the other elements of its
    * array, where no type says its kind. */
-  if (wholes[0] == 0 && !has_number && !type && count > 0 &&
+  if (is_integer(nodes) && !has_number && !type && count > 0 &&
       !path->steps[count - 1].key.data && is_in_reals(session, path))
-    make_real(state->nodes.data);
+    make_real(nodes);
 }
-
-#endif
