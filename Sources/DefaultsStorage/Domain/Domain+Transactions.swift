@@ -52,11 +52,17 @@ extension Domain {
         finish()
     }
 
-    /// Ends a transaction without its changes. The one around it goes on, with the values as they were.
-    func rollBack(_ transaction: OpenTransaction) {
+    /// Ends a transaction without its changes, and those inside it. The one around it goes on, with the values as they
+    /// were.
+    ///
+    /// - Parameter depth: the number of transactions around it; nil if it is the innermost.
+    func rollBack(_ transaction: OpenTransaction, to depth: Int? = nil) {
         let isOutermost = lock.withLock {
             guard open === transaction else { return false }
-            guard let saved = transaction.saved.popLast() else { return true }
+            if let depth, depth < transaction.saved.count {
+                transaction.saved.removeLast(transaction.saved.count - depth)
+            }
+            guard depth != 0, let saved = transaction.saved.popLast() else { return true }
             (transaction.state, transaction.schemas) = saved
             generation &+= 1
             inbox.wake()

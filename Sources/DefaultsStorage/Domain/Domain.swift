@@ -296,7 +296,7 @@ extension Domain {
 }
 
 /// A key's value of the domain's own, as a change was computed from it.
-struct Seen {
+package struct Seen {
     /// nil for none.
     let value: PropertyList?
 }

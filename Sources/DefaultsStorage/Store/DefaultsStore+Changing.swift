@@ -99,6 +99,22 @@ extension DefaultsStore {
         ancestor: PropertyList?, ours: PropertyList?, at path: PropertyListPath = []
     ) throws(DefaultsError) -> [MergeConflict] {
         guard !path.isEmpty else { return try mergeAll(ancestor ?? emptyDictionary, ours ?? emptyDictionary) }
+        while true {
+            // Before the value is read: another thread or program may change it meanwhile, and then it is merged again.
+            let seen = try seen(at: path)
+            if let conflicts = try merge(ancestor, ours, at: path, ifStill: seen) { return conflicts }
+        }
+    }
+
+    /// The own value that a change of a path is made of.
+    func seen(at path: PropertyListPath) throws(DefaultsError) -> Seen {
+        Seen(value: try own(PropertyListPath(Array(path.steps.prefix(1)))))
+    }
+
+    /// - Returns: nil, and nothing is changed, where the own value is another one than was seen now.
+    private func merge(
+        _ ancestor: PropertyList?, _ ours: PropertyList?, at path: PropertyListPath, ifStill seen: Seen
+    ) throws(DefaultsError) -> [MergeConflict]? {
         // A default is no change of another program.
         let theirs = try ancestor == nil ? own(path) : stored(at: path)
         try checkElement(ancestor, at: path, is: theirs)
@@ -108,11 +124,11 @@ extension DefaultsStore {
         }
         if merged.value == theirs {
             // Without a difference the file may have changed.
-            if loadsChanges() { return try merge(ancestor: ancestor, ours: ours, at: path) }
+            if loadsChanges() { return nil }
         } else if ancestor == nil, let value = merged.value {
-            try setStored(value, at: path)
+            guard try setStored(value, at: path, ifStill: seen) else { return nil }
         } else {
-            try store(from: theirs, to: merged.value, at: path)
+            guard try store(from: theirs, to: merged.value, at: path, ifStill: seen) else { return nil }
         }
         return merged.conflicts.map { conflict in
             var conflict = conflict
@@ -151,23 +167,36 @@ extension DefaultsStore {
     /// Sets the value at `path` as it is to be stored, whatever form the schema's type shows it in; otherwise as
     /// ``set(_:at:)``.
     public func setStored(_ value: PropertyList, at path: PropertyListPath) throws(DefaultsError) {
+        _ = try setStored(value, at: path, ifStill: nil)
+    }
+
+    /// - Parameter seen: what the value was made of; nil for anything.
+    /// - Returns: false, and nothing is set, where the own value is another one now.
+    func setStored(
+        _ value: PropertyList, at path: PropertyListPath, ifStill seen: Seen?
+    ) throws(DefaultsError) -> Bool {
         guard let first = path.steps.first else {
             let isUnset = { (_: String) in true }
-            return try replaceAll(with: value, unsetting: isUnset) { key, value throws(DefaultsError) in
+            try replaceAll(with: value, unsetting: isUnset) { key, value throws(DefaultsError) in
                 try setStored(value, forKey: key)
             }
+            return true
         }
         guard case .key(let key) = first else {
             throw DefaultsError(.pathMismatch, .expected("Array", found: "Dictionary"))
         }
-        try key.withBytes { bytes throws(DefaultsError) in
+        return try key.withBytes { bytes throws(DefaultsError) in
             let utf8 = bytes.bindMemory(to: UInt8.self)
-            if path.steps.count == 1 { return try setStored(value, forUTF8Key: utf8) }
+            if path.steps.count == 1 {
+                return try setStored(value, utf8) { own, unset throws(DefaultsError) in
+                    try setWhole(own, of: utf8, unset, ifStill: seen)
+                }
+            }
             try checkChange(utf8, path, value)
             for index in 1..<path.steps.count { try checkKey(at: index, of: path) }
             let own = layers.managed?.stored(utf8) == nil ? value : try unlocked(value, at: path)
-            guard let own else { return }
-            try setOwn(own, at: path, of: utf8, try leftOut(of: value, at: path, of: utf8))
+            guard let own else { return true }
+            return try setOwn(own, at: path, of: utf8, try leftOut(of: value, at: path, of: utf8), ifStill: seen)
         }
     }
 
@@ -192,7 +221,7 @@ extension DefaultsStore {
             let new = try DefaultsError.translating(below: outer) { () throws(PropertyListError) in
                 try array.setting(value, at: rest)
             }
-            return try setOwn(new, at: outer, of: key, nil)
+            return try setOwn(new, at: outer, of: key, nil, ifStill: seen)
         }
         try checkLower(path, of: key)
         let rest = PropertyListPath(Array(path.steps.dropFirst()))

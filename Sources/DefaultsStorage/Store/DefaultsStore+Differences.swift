@@ -37,29 +37,36 @@ extension DefaultsStore {
             try setStored(encoded.list, at: path, SchemaChange(replaces: true))
             return encoded.dropped
         }
-        let old = try stored(at: path)
-        try checkElement(change.ancestor, at: path, is: old)
-        guard let encoded = try encode(old) else { return nil }
-        if change.ancestor != nil {
-            // Without a difference the file may have changed.
-            if encoded.list == old, loadsChanges() { return try setTyped(at: path, change, shape, encode) }
-            try store(from: old, to: encoded.list, at: path, shape.hasDefault)
-        } else if try lowerValue(at: path) == nil {
-            try setStored(encoded.list, at: path)
-        } else if let given = try encode(nil) {
-            let own = try own(path)
-            let list = try DefaultsError.translating(below: path) { () throws(PropertyListError) in
-                try encoded.list.keeping(given.list, and: own)
+        while true {
+            // Before the value is read: another thread or program may change it meanwhile, and then it is encoded again.
+            let seen = try seen(at: path)
+            let old = try stored(at: path)
+            try checkElement(change.ancestor, at: path, is: old)
+            guard let encoded = try encode(old) else { return nil }
+            let isSet: Bool
+            if change.ancestor != nil {
+                // Without a difference the file may have changed.
+                if encoded.list == old, loadsChanges() { continue }
+                isSet = try store(from: old, to: encoded.list, at: path, shape.hasDefault, ifStill: seen)
+            } else if try lowerValue(at: path) == nil {
+                isSet = try setStored(encoded.list, at: path, ifStill: seen)
+            } else if let given = try encode(nil) {
+                let own = try own(path)
+                let list = try DefaultsError.translating(below: path) { () throws(PropertyListError) in
+                    try encoded.list.keeping(given.list, and: own)
+                }
+                isSet = try setGiven(list, at: path, shape, ifStill: seen)
+            } else {
+                isSet = true
             }
-            try setGiven(list, at: path, shape)
+            if isSet { return encoded.dropped }
         }
-        return encoded.dropped
     }
 
     /// Stores the given fields of a value over those of lower layers.
     private func setGiven(
-        _ value: PropertyList, at path: PropertyListPath, _ shape: TypedShape
-    ) throws(DefaultsError) {
+        _ value: PropertyList, at path: PropertyListPath, _ shape: TypedShape, ifStill seen: Seen
+    ) throws(DefaultsError) -> Bool {
         try withOwn(path, value) { key, value throws(DefaultsError) in
             var unset: [PropertyListPath] = []
             if let lower = try lowerValue(at: path) {
@@ -75,24 +82,25 @@ extension DefaultsStore {
                 !inner.isEmpty && shape.isStructure(PropertyListPath(Array(inner.steps.dropLast())))
                     && !shape.knows(inner)
             }
-            try setOwn(value, at: path, of: key, UnsetChange(set: [path], unset: unset.map { path.appending($0) }))
+            let change = UnsetChange(set: [path], unset: unset.map { path.appending($0) })
+            return try setOwn(value, at: path, of: key, change, ifStill: seen)
         }
     }
 
     /// Checks the value for a path, removes its locked parts, and calls `body` with the rest.
     private func withOwn(
         _ path: PropertyListPath, _ value: PropertyList,
-        _ body: (UnsafeBufferPointer<UInt8>, PropertyList) throws(DefaultsError) -> Void
-    ) throws(DefaultsError) {
+        _ body: (UnsafeBufferPointer<UInt8>, PropertyList) throws(DefaultsError) -> Bool
+    ) throws(DefaultsError) -> Bool {
         guard case .key(let key)? = path.steps.first else {
             throw DefaultsError(.pathMismatch, .expected("Array", found: "Dictionary"))
         }
-        try key.withBytes { bytes throws(DefaultsError) in
+        return try key.withBytes { bytes throws(DefaultsError) in
             let utf8 = bytes.bindMemory(to: UInt8.self)
             try checkChange(utf8, path, value)
             for index in path.steps.indices.dropFirst() { try checkKey(at: index, of: path) }
-            guard let value = try unlocked(value, at: path) else { return }
-            try body(utf8, value)
+            guard let value = try unlocked(value, at: path) else { return true }
+            return try body(utf8, value)
         }
     }
 
@@ -130,42 +138,49 @@ extension DefaultsStore {
     /// - Parameter hasDefault: whether a type has a default for an optional value, at a path below `path`; nil for the
     ///   schema's.
     /// - Parameter gone: paths that are unset as well, since the program has defaults there.
+    /// - Parameter seen: the own value that the new one was made of; nil for anything.
+    /// - Returns: false, and nothing is stored, where the own value is another one than was seen now.
+    @discardableResult
     package func store(
         from old: PropertyList?, to new: PropertyList?, at path: PropertyListPath,
-        _ hasDefault: ((PropertyListPath) -> Bool)? = nil, unsetting gone: [PropertyListPath] = []
-    ) throws(DefaultsError) {
-        guard old != new || !gone.isEmpty else { return }
+        _ hasDefault: ((PropertyListPath) -> Bool)? = nil, unsetting gone: [PropertyListPath] = [],
+        ifStill seen: Seen? = nil
+    ) throws(DefaultsError) -> Bool {
+        guard old != new || !gone.isEmpty else { return true }
         guard case .key(let key)? = path.steps.first else {
             throw DefaultsError(.pathMismatch, .expected("Array", found: "Dictionary"))
         }
         if let end = path.steps.firstIndex(where: { !$0.isKey }) {
-            return try storeElement(new, at: path, end)
+            return try storeElement(new, at: path, end, ifStill: seen)
         }
-        try key.withBytes { bytes throws(DefaultsError) in
+        return try key.withBytes { bytes throws(DefaultsError) in
             let utf8 = bytes.bindMemory(to: UInt8.self)
             try checkChange(utf8, path, new)
             for index in path.steps.indices.dropFirst() { try checkKey(at: index, of: path) }
             while true {
-                let seen = Seen(value: try domain.value(utf8, state, []))
+                let now = if let seen { seen } else { Seen(value: try domain.value(utf8, state, [])) }
                 var difference = OwnDifference(store: self, root: path, hasDefault: hasDefault)
-                let own = seen.value?.value(atSteps: path.steps.dropFirst())
+                let own = now.value?.value(atSteps: path.steps.dropFirst())
                 let changed = try difference.apply(own, old, new, try lowerValue(at: path), at: path)
                 let unset = UnsetChange(set: difference.set, unset: difference.unset + gone)
                 // Another thread may change the store meanwhile.
                 if let changed {
-                    if try setOwn(changed, at: path, of: utf8, unset, ifStill: seen) { return }
-                } else if try removeOwn(path, of: utf8, unset, ifStill: seen) != nil {
-                    return
+                    if try setOwn(changed, at: path, of: utf8, unset, ifStill: now) { return true }
+                } else if try removeOwn(path, of: utf8, unset, ifStill: now) != nil {
+                    return true
                 }
+                if seen != nil { return false }
             }
         }
     }
 
     /// Stores a value inside an array, which is one value.
     private func storeElement(
-        _ new: PropertyList?, at path: PropertyListPath, _ end: Int
-    ) throws(DefaultsError) {
-        if let new { try setStored(new, at: path) } else { try remove(at: path) }
+        _ new: PropertyList?, at path: PropertyListPath, _ end: Int, ifStill seen: Seen?
+    ) throws(DefaultsError) -> Bool {
+        if let new { return try setStored(new, at: path, ifStill: seen) }
+        try remove(at: path)
+        return true
     }
 }
 

@@ -19,10 +19,13 @@ public final class DefaultsTransaction: @unchecked Sendable {
     package let store: DefaultsStore
     let inner: OpenTransaction
     private var isEnded = false
+    /// The number of transactions around this one.
+    private let depth: Int
 
     init(_ store: DefaultsStore, _ inner: OpenTransaction) {
         self.store = store
         self.inner = inner
+        depth = store.domain.lock.withLock { inner.saved.count }
     }
 
     deinit { rollback() }
@@ -107,23 +110,29 @@ public final class DefaultsTransaction: @unchecked Sendable {
             rollback()
             throw error
         }
-        try end()
+        try end(isCommit: true)
         try store.domain.commit(inner)
     }
 
     /// Ends the transaction without its changes. Does nothing when it has ended.
     public func rollback() {
         do throws(DefaultsError) {
-            try end()
-            store.domain.rollBack(inner)
+            try end(isCommit: false)
+            store.domain.rollBack(inner, to: depth)
         } catch {
             // It has ended already.
         }
     }
 
-    private func end() throws(DefaultsError) {
+    /// - Throws: where the transaction has ended, or one inside it stands in the way of its commit.
+    private func end(isCommit: Bool) throws(DefaultsError) {
         try store.domain.lock.withLock { () throws(DefaultsError) in
-            guard !isEnded else { throw DefaultsError(.closed, "The transaction has ended") }
+            guard !isEnded, depth <= inner.saved.count else {
+                throw DefaultsError(.closed, "The transaction has ended")
+            }
+            if isCommit, store.domain.open === inner, depth < inner.saved.count {
+                throw DefaultsError(.misuse, "A transaction inside this one has not ended")
+            }
             isEnded = true
         }
     }
@@ -136,7 +145,7 @@ public final class DefaultsTransaction: @unchecked Sendable {
 
     func checkUsable() throws(DefaultsError) {
         try store.domain.lock.withLock { () throws(DefaultsError) in
-            guard !isEnded, store.domain.open === inner else {
+            guard !isEnded, store.domain.open === inner, depth <= inner.saved.count else {
                 throw DefaultsError(.closed, "The transaction has ended")
             }
             guard inner.thread == cs_thread_number() else {

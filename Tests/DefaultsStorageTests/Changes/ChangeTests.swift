@@ -281,6 +281,26 @@ import Testing
         #expect(try folder.stored() == list(["a": 1, "b": ["x": 1]]))
     }
 
+    @Test("a transaction ends with those inside it, and is not committed before them")
+    func nestedEnds() throws {
+        let store = try DefaultsStore.open(path: folder.file("a.plist"))
+        let outer = try store.beginTransaction()
+        try outer.set(list(1), at: ["a"])
+        let middle = try store.beginTransaction()
+        try middle.set(list(2), at: ["a"])
+        let inner = try store.beginTransaction()
+        try inner.set(list(3), at: ["a"])
+        let early = DefaultsError(.misuse, "A transaction inside this one has not ended")
+        #expect(throws: early) { try outer.commit() }
+        middle.rollback()
+        #expect(throws: DefaultsError(.closed, "The transaction has ended")) { try inner.commit() }
+        #expect(try store.value(at: ["a"])?.integer == 1)
+        let another = try store.beginTransaction()
+        outer.rollback()
+        #expect(throws: DefaultsError(.closed, "The transaction has ended")) { try another.commit() }
+        #expect(try store.snapshot().count == 0)
+    }
+
     @Test("a transaction that has ended says so of each call, and changes nothing", arguments: [true, false])
     func ended(isCommitted: Bool) throws {
         let store = try DefaultsStore.open(path: folder.file("a.plist"))

@@ -95,6 +95,34 @@ import Testing
 
     // proves: G20
     @Test(
+        "two threads that append to one array lose nothing, whatever the durability",
+        arguments: [DefaultsDurability.manual, .coalesced, .immediate])
+    func appends(durability: DefaultsDurability) throws {
+        let store = try DefaultsStore.open(
+            "scratch",
+            options: options {
+                $0.engine = .memory
+                $0.durability = durability
+            })
+        try store.set(list([Int]()), at: ["outer", "list"])
+        let failures = Box<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            do {
+                for round in 0..<200 {
+                    guard let before = try store.stored(at: ["outer", "list"]) else { continue }
+                    let after = try before.setting(list("\(thread)-\(round)"), at: [.index(before.count)])
+                    try store.merge(ancestor: before, ours: after, at: ["outer", "list"])
+                }
+            } catch {
+                failures.change { $0.append("\(error)") }
+            }
+        }
+        #expect(failures.value == [])
+        #expect(try store.value(at: ["outer", "list"])?.count == 400)
+    }
+
+    // proves: G20
+    @Test(
         "eight threads that set what nobody has changed lose nothing",
         arguments: [DefaultsDurability.manual, .immediate])
     func setsUnchanged(durability: DefaultsDurability) throws {
