@@ -39,7 +39,7 @@ extension DefaultsStore {
         }
         while true {
             // Before the value is read: another thread or program may change it meanwhile, and then it is encoded again.
-            let seen = try seen(at: path)
+            let seen = path.isEmpty ? nil : try seen(at: path)
             let old = try stored(at: path)
             try checkElement(change.ancestor, at: path, is: old)
             guard let encoded = try encode(old) else { return nil }
@@ -65,7 +65,7 @@ extension DefaultsStore {
 
     /// Stores the given fields of a value over those of lower layers.
     private func setGiven(
-        _ value: PropertyList, at path: PropertyListPath, _ shape: TypedShape, ifStill seen: Seen
+        _ value: PropertyList, at path: PropertyListPath, _ shape: TypedShape, ifStill seen: Seen?
     ) throws(DefaultsError) -> Bool {
         try withOwn(path, value) { key, value throws(DefaultsError) in
             var unset: [PropertyListPath] = []

@@ -25,7 +25,7 @@ def prove(proofs, folder):
         if read_store(path) != {"box": {"queue": [1, 2, 3], "child": 1, "parent": 1}}:
             raise Broken(f"{engine}, the child wrote first: {read_store(path)}")
         in_transactions(proofs, folder, engine)
-        says(proofs, "from 2 to 1\nchild 0\n", "fork-watching", f"{folder}/watched.{engine}")
+        says(proofs, "child 0\n", "fork-watching", f"{folder}/watched.{engine}")
         path = f"{folder}/again.{engine}"
         says(proofs, "", "fork-again", path)
         if read_store(path) != {"counter": 5}:
@@ -117,11 +117,11 @@ def in_transactions(proofs, folder, engine):
     own = {} if engine == "sqlite" else {"child": 1, "child's own": 1}
     if found != {"before": 1, "inside": 1, **own}:
         raise Broken(f"{engine}, forked inside: {found}")
-    says(proofs, "limitExceeded 12000\nlimitExceeded 7000\ntakes 3000\nchild 0\n",
+    says(proofs, "limitExceeded 12000\ntakes 7000\ntakes 3000\nchild 0\n",
          "fork-limited", f"{folder}/limited.{engine}")
     if engine == "sqlite":
         return
-    says(proofs, "limitExceeded 12000\nlimitExceeded 7000\ntakes 3000\nchild 0\n",
+    says(proofs, "limitExceeded 12000\ntakes 7000\ntakes 3000\nchild 0\n",
          "fork-limited", f"{folder}/set-aside.{engine}", "inside")
     path = f"{folder}/rolled-back.{engine}"
     says(proofs, "child 0\n", "inherit", path, "inside")

@@ -15,7 +15,8 @@ def prove(proofs, folder):
             raise Broken(f"{engine}: {small} {large}")
         for what, amount in large.items():
             most[what] = max(most.get(what, 0), amount)
-            if amount > small[what] + 8192:
+            # The maps of changes are deeper by a few nodes.
+            if amount > small[what] + 16384:
                 raise Broken(f"{engine}, {what}: {small[what]} bytes at 10 keys, {amount} at 100,000")
     for line in lines(proofs, library, "serializations", f"{folder}/none", 800_000):
         name, size, amount = line.rsplit(" ", 2)

@@ -147,7 +147,7 @@ func forkLimited(_ file: String, isInside: Bool) throws {
     say("child \(end(of: child))")
 }
 
-/// Forks with a change that waits for its flush: the child's watch is told of changes found in the file.
+/// Forks with a change that waits for its flush: the child keeps it, and its watch is told nothing.
 func forkWatching(_ file: String) throws {
     let store = try openStore(file, .manual)
     try store.set(list(1), forKey: "number")
