@@ -1216,7 +1216,8 @@ kv_status kv_store_copy(kv_store *store, kv_store *target, kv_error **error);
  * of it before the commit. On that thread, reads and changes by the store's own
  * functions are part of it too: kv_store_get_integer() and
  * kv_store_set_integer() have no forms of their own here. A transaction that is
- * begun inside another joins it.
+ * begun inside another rolls back alone, and is on the disk when the outer one
+ * is. One cannot be committed before those inside it: KV_MISUSE.
  *
  * A program that knows nothing of the lock may write the file all the same: its
  * change since the transaction began is KV_CONFLICT at the commit, and nothing

@@ -98,11 +98,12 @@ public final class DefaultsTransaction: @unchecked Sendable {
         return try store.remove(at: path)
     }
 
-    /// Writes the changes and ends the transaction; on return they are on disk. A transaction that joined another
-    /// leaves that to the outermost.
+    /// Writes the changes and ends the transaction; on return they are on disk. A transaction inside another leaves that
+    /// to the outermost.
     ///
-    /// - Throws: ``DefaultsError``; nothing of the transaction has happened then, unless it is
-    ///   ``DefaultsError/Code/outcomeUnknown``: look at the store before you repeat it.
+    /// - Throws: ``DefaultsError``, of the kind ``DefaultsError/Code/misuse`` if one inside it has not ended. Nothing of the
+    ///   transaction has happened then, unless it is ``DefaultsError/Code/outcomeUnknown``: look at the store before you
+    ///   repeat it.
     public func commit() throws(DefaultsError) {
         do throws(DefaultsError) {
             try checkMigrated()
@@ -161,8 +162,8 @@ extension DefaultsStore: SchemaStorage {
 extension DefaultsTransaction: SchemaStorage {}
 
 extension DefaultsStore {
-    /// Begins a transaction, or joins the one that this thread has open on the store: waits until no other process or
-    /// thread has one, and takes up their changes.
+    /// Begins a transaction: waits until no other process or thread has one, and takes up their changes. If this thread
+    /// has one open on the store, the new one is inside it, and rolls back alone.
     ///
     /// - Parameter timeout: how long to wait; nil for the store's own.
     /// - Throws: ``DefaultsError/Code/timedOut`` when another holder kept the store locked for longer.
