@@ -22,7 +22,8 @@ describe("the words of a message", function()
   local values = { { "Bool", true }, { "Int", -1 }, { "Double", 0.5 },
     { "String", "text" }, { "String", "" }, { "Data", kv.data "x" },
     { "Date", kv.date(0) }, { "UID", kv.uid(7) }, { "Array", { 1 } },
-    { "Array", kv.array {} }, { "Array", { "a" } }, { "Dictionary", kv.dictionary {} },
+    { "Array", kv.array {} }, { "Array", { "a" } },
+    { "Dictionary", kv.dictionary {} },
     { "Dictionary", { a = "x" } }, { "Dictionary", { b = {} } },
     { "UInt64", kv.uint64 "18446744073709551615" }, { "Int", 1099511627776 } }
 

@@ -18,7 +18,7 @@
 
 #include <malloc.h>
 
-#define MOST_MEGABYTES 300
+#define MOST_MEGABYTES 400
 #define MOST_SECONDS 2
 #define PATIENCE 100 /* seconds until an attack is given up */
 
