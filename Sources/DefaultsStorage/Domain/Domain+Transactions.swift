@@ -35,12 +35,13 @@ extension Domain {
         guard isOutermost else { return }
         do throws(DefaultsError) {
             try checkSchemas(of: transaction)
+            // If it fails, the copy of an earlier migration stays.
+            if let version = transaction.migrated { try engine.keepCopy(named: "v\(version)") }
         } catch {
             finish()
             throw error
         }
         do throws(DefaultsError) {
-            if let version = transaction.migrated { try engine.keepCopy(named: "v\(version)") }
             try write(transaction)
         } catch {
             if let version = transaction.migrated, error.code != .outcomeUnknown {

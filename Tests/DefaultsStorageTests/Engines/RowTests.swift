@@ -151,11 +151,13 @@ import Testing
         try handle.seek(toOffset: try handle.seekToEnd() - 4096)
         try handle.write(contentsOf: Data(repeating: 0xFF, count: 4096))
         try handle.close()
+        try folder.write("older", to: "a.sqlite.v0")
         let transaction = try store.beginTransaction()
         let expected = DefaultsError(.corrupt, "SQLite: database disk image is malformed", file: path)
         _ = try transaction.beginMigration(to: 1)
         #expect(throws: expected) { try transaction.commit() }
-        #expect(try folder.names().filter { $0.contains(".v0") } == [])
+        #expect(try folder.names().filter { $0.contains(".v0") } == ["a.sqlite.v0"])
+        #expect(try folder.text(of: "a.sqlite.v0") == "older")
     }
 
     @Test("a copy for a migration is made anew where a killed process left half of one")
