@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,7 +49,7 @@ int cs_identity(int folder, const char *name, uint64_t *device,
   struct statx status;
   if (statx(folder, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &status) != 0)
     return -1;
-  *device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+  *device = makedev(status.stx_dev_major, status.stx_dev_minor);
   *inode = status.stx_ino;
   return 0;
 }

@@ -25,9 +25,9 @@ int64_t cs_file_system_type(int descriptor);
  * where there is none, or the system cannot say. */
 int cs_is_mount_point(int folder, const char *name);
 
-/* The device and number of the file of this name in the folder, not followed;
- * -1 with errno where there is none. Asks for no times: Linux makes the next
- * fdatasync of a file whose times were asked for write its inode as well. */
+/* Gives the device and the inode of a file in the folder, as stat() does, and
+ * follows no link. Returns 0, or -1 with errno. Does not read the file's times:
+ * after a read of them, the next fdatasync() writes the inode as well. */
 int cs_identity(int folder, const char *name, uint64_t *device,
                 uint64_t *inode);
 

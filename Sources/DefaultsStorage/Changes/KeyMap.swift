@@ -2,8 +2,8 @@ internal import Glibc
 internal import PropertyLists
 
 /// A map from keys to values whose copies share what they have in common: a copy costs nothing, and a change of one of
-/// two copies makes a few nodes anew. Keys are compared and hashed by their bytes. No key is ever taken out: a removal
-/// from a store is itself a value here.
+/// two copies copies a few nodes. Keys are compared and hashed by their bytes. A map never loses a key: the store records
+/// a removal as a value.
 ///
 /// A tree. Each node has an entry, and a child for each value of the next three bits of the hash.
 struct KeyMap<Value> {
@@ -119,8 +119,8 @@ struct KeyMap<Value> {
         for index in node.children.indices { try visit(node.children[index], body) }
     }
 
-    /// Calls `body` with each key that only one of two maps has, or whose entries are not the same, in no order. Looks
-    /// only at the nodes that the maps do not share. Values may be equal all the same.
+    /// Calls `body` with each key that only one of two maps has, or whose entry was changed in one of them, in no order.
+    /// The two values of a changed entry can be equal. Visits only the nodes that the maps do not share.
     func forEachDifference<Failure: Error>(
         from old: KeyMap, _ body: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {

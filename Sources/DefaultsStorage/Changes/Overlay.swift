@@ -68,7 +68,7 @@ final class EditedContainer: @unchecked Sendable {
         case .index(let index):
             let isNew = index == elements.count
             var element = isNew ? nil : Optional(elements[index])
-            // Let go of here, so that what is inside of it need not be copied.
+            // The array gives up its reference: a container with two references would be copied.
             if !isNew { elements[index] = .whole(.emptyDictionary) }
             defer {
                 if let element {
@@ -296,6 +296,16 @@ extension PropertyListLimits {
 }
 
 // MARK: - Building
+
+extension PropertyList {
+    /// The dictionary with changes of its keys; nil removes a key.
+    func applying(_ changes: KeyMap<Overlay?>) throws(PropertyListError) -> PropertyList {
+        if changes.isEmpty { return self }
+        var builder = PropertyListBuilder(limits: .store)
+        try builder.append(self, changedBy: changes)
+        return try builder.finish()
+    }
+}
 
 extension PropertyListBuilder {
     /// Appends a value with its changes. Recursion is bounded by the depth limit, which the values keep.

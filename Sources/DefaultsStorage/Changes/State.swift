@@ -4,7 +4,7 @@ internal import PropertyLists
 ///
 /// `@unchecked Sendable`: changed only before it becomes part of a state.
 final class StoredValues: @unchecked Sendable {
-    /// All values, but for those in ``rows``.
+    /// All values as one dictionary. A value in ``rows`` replaces the one here.
     private(set) var document: PropertyList
     /// The values that were written since the document was put together; nil for a removed key.
     private var rows = KeyMap<Overlay?>()
@@ -12,7 +12,7 @@ final class StoredValues: @unchecked Sendable {
     private(set) var size: PropertyListSize
     /// The paths that are unset.
     private(set) var unset: PathTree?
-    /// The keys whose values cannot be read, with the reasons. A value in memory counts all the same.
+    /// The keys whose values cannot be read, with the reasons. A key whose value is in memory keeps that value.
     var damaged: [[UInt8]: PropertyListError] = [:]
 
     init(_ document: PropertyList) {
@@ -36,10 +36,7 @@ final class StoredValues: @unchecked Sendable {
 
     /// All values as one document.
     func whole() throws(PropertyListError) -> PropertyList {
-        if rows.isEmpty { return document }
-        var builder = PropertyListBuilder(limits: .store)
-        try builder.append(document, changedBy: rows)
-        return try builder.finish()
+        try document.applying(rows)
     }
 
     /// Sets the value of a key; nil for none.
@@ -157,11 +154,7 @@ extension State {
 
     /// All values as one document, without those that cannot be read.
     func whole() throws(PropertyListError) -> PropertyList {
-        let document = try stored.whole()
-        if changes.isEmpty { return document }
-        var builder = PropertyListBuilder(limits: .store)
-        try builder.append(document, changedBy: changes)
-        return try builder.finish()
+        try stored.whole().applying(changes)
     }
 
     /// The keys whose values cannot be read.
@@ -282,7 +275,7 @@ extension State {
         return result
     }
 
-    /// Notes as replaced what is so in another state, and still changed in this one.
+    /// Takes the replaced paths of another state, if their keys are changed in this one.
     mutating func keepReplaced(of other: State) {
         replaced = other.replaced.filter { path in
             guard case .key(let key)? = path.steps.first else { return false }

@@ -53,7 +53,7 @@ extension Domain {
 
     // MARK: - Locking
 
-    /// Takes the writer lock and the file lock, and takes up the changes of others.
+    /// Locks the writer lock and the file lock, and merges the changes of other programs.
     func begin(until deadline: Deadline) throws(DefaultsError) {
         try takeWriterLock(until: deadline)
         do throws(DefaultsError) {
@@ -81,7 +81,7 @@ extension Domain {
         }
     }
 
-    /// Takes up the outcome of a commit of which that was not known.
+    /// Marks the changes of a commit of unknown outcome as stored, if it has happened.
     private func settle(_ hasHappened: Bool) throws(DefaultsError) {
         let changes = lock.withLock { () -> State? in
             guard case .doubtful(let changes) = health else { return nil }

@@ -2,8 +2,8 @@ internal import PropertyLists
 
 /// The merge of changes that are not written with what others wrote.
 extension Domain {
-    /// Takes `new` as the stored values, and merges with them the changes that `old` does not have. The changes of `old`
-    /// are in `new`, or there are none.
+    /// Makes `new` the stored values, and merges with them the changes that `old` does not have. If `old` has changes,
+    /// `new` contains them.
     ///
     /// With the writer lock held, and the other only for moments: merging takes long, and a schema runs a program's code.
     ///
@@ -143,7 +143,7 @@ private struct ChangeMerge {
         if !errors.isEmpty { droppedOf[Array(key), default: []] += errors }
     }
 
-    /// A change that makes the value theirs is none, unless it was another one before.
+    /// Sets the merged value. If it equals theirs, no change is needed, unless an earlier one has to be replaced.
     private mutating func set(_ value: PropertyList?, _ key: UnsafeBufferPointer<UInt8>, _ their: PropertyList?) {
         if value != their || result.isChanged(key) { result.set(value, for: key) }
     }

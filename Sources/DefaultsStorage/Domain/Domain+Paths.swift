@@ -86,7 +86,7 @@ extension Domain {
         PropertyListPath([.key(utf8: key)] + path.steps)
     }
 
-    /// - Parameter value: the one that is set; nil where one is removed.
+    /// - Parameter value: the new value; nil to remove the present one.
     private func change(
         _ key: UnsafeBufferPointer<UInt8>, _ path: PropertyListPath, _ value: PropertyList?, _ unset: UnsetChange?,
         _ seen: Seen?, _ handle: HandleState

@@ -33,7 +33,7 @@ final class Flusher: @unchecked Sendable {
     private static let delay = Duration.milliseconds(90)
     private static let retryDelay = Duration.seconds(1)
     private static let patience = Duration.seconds(10)
-    /// The time that the exit leaves to a disk for what is being written.
+    /// How long the exit waits for flushes that are under way.
     private static let slowness = Duration.seconds(60)
     /// The pause before a locked store has its turn again.
     private static let pause = Duration.milliseconds(10)

@@ -227,14 +227,13 @@ extension DefaultsStore {
     }
 
     private func states(_ prepare: () throws(DefaultsError) -> Void) throws(DefaultsError) -> LayerStates {
-        let (own, registered) = try domain.lock.withLock { () throws(DefaultsError) in
+        let own = try domain.lock.withLock { () throws(DefaultsError) in
             try state.checkOpen()
             try prepare()
-            return (domain.target.state, state.registered)
+            return domain.target.state
         }
         return LayerStates(
-            managed: layers.managed?.state, arguments: layers.arguments, own: own,
-            domains: layers.lower.map { $0.state }, registered: registered, schemaDefaults: lower.schemaDefaults)
+            managed: layers.managed?.state, arguments: layers.arguments, own: own, lower: lower.states)
     }
 
     /// The value at a path, merged of the layers of some states.

@@ -5,10 +5,7 @@ struct LayerStates {
     let managed: State?
     let arguments: PropertyList?
     let own: State
-    /// The domains below the application's, the upper ones first.
-    let domains: [State]
-    let registered: PropertyList
-    let schemaDefaults: PropertyList
+    let lower: LowerStates
 
     /// The layers that a value is looked for in.
     enum Range {
@@ -30,7 +27,7 @@ struct LayerStates {
         }
         if value.isDecided { return value }
         try addOwn(to: &value, key, steps, isWanted: range != .lower)
-        if !value.isDecided { try addLower(to: &value, key, steps) }
+        if !value.isDecided { try lower.add(to: &value, key, steps) }
         return value
     }
 
@@ -56,18 +53,6 @@ struct LayerStates {
         if unset.covers(path[...]) { value.decide() } else { value.unset = unset.node(at: path[...]) }
     }
 
-    /// Adds the values at a path in the layers below the application's domain.
-    func addLower(
-        to value: inout LayeredValue, _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
-    ) throws(PropertyListError) {
-        for domain in domains {
-            if let top = try domain.value(key) { value.add(top, steps, isLower: true) }
-            if value.isDecided { return }
-        }
-        if let top = registered[utf8: key] { value.add(top, steps, isLower: true) }
-        if let top = schemaDefaults[utf8: key] { value.add(top, steps, isLower: true) }
-    }
-
     /// The dictionaries of the layers as wholes, without the reserved keys.
     func wholes(_ range: Range = .all) throws(PropertyListError) -> LayeredValue {
         var value = LayeredValue(omitting: UnsetPaths.reserved)
@@ -79,10 +64,30 @@ struct LayerStates {
             value.add(own: try own.whole())
             value.unset = own.unset
         }
-        for domain in domains { value.add(try domain.whole(), [], isLower: true) }
-        value.add(registered, [], isLower: true)
-        value.add(schemaDefaults, [], isLower: true)
+        for domain in lower.domains { value.add(try domain.whole(), [], isLower: true) }
+        value.add(lower.registered, [], isLower: true)
+        value.add(lower.schemaDefaults, [], isLower: true)
         return value
+    }
+}
+
+/// The values of the layers below the application's domain at one time.
+struct LowerStates {
+    /// The domains, the upper ones first.
+    let domains: [State]
+    let registered: PropertyList
+    let schemaDefaults: PropertyList
+
+    /// Adds the values at a path to those of the layers above.
+    func add(
+        to value: inout LayeredValue, _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
+    ) throws(PropertyListError) {
+        for domain in domains {
+            if let top = try domain.value(key) { value.add(top, steps, isLower: true) }
+            if value.isDecided { return }
+        }
+        if let top = registered[utf8: key] { value.add(top, steps, isLower: true) }
+        if let top = schemaDefaults[utf8: key] { value.add(top, steps, isLower: true) }
     }
 }
 
@@ -90,13 +95,13 @@ struct LayerStates {
 
 extension LayerStates {
     /// The domains, the upper ones first. As many as in any other states of the store.
-    private var all: [State] { (managed.map { [$0] } ?? []) + [own] + domains }
+    private var all: [State] { (managed.map { [$0] } ?? []) + [own] + lower.domains }
 
     /// Whether a value of a top-level key may be another one than in `old`.
     func mayDiffer(from old: LayerStates, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
         if own.unset !== old.own.unset { return true }
         if zip(all, old.all).contains(where: { !$0.isSame(key, as: $1) }) { return true }
-        return registered[utf8: key] != old.registered[utf8: key]
+        return lower.registered[utf8: key] != old.lower.registered[utf8: key]
     }
 
     /// The keys whose values may be other ones than in `old`, sorted.
@@ -107,7 +112,7 @@ extension LayerStates {
             for pair in EntryPairs(try old.whole(), try whole()) { keys.insert(Array(pair.keyBytes)) }
         }
         for (state, other) in zip(all, old.all) { state.forEachDifference(from: other) { keys.insert($0) } }
-        for pair in EntryPairs(old.registered, registered) where pair.left != pair.right {
+        for pair in EntryPairs(old.lower.registered, lower.registered) where pair.left != pair.right {
             keys.insert(Array(pair.keyBytes))
         }
         for key in UnsetPaths.reserved { keys.remove(Array(key.utf8)) }
@@ -120,6 +125,6 @@ extension LayerStates {
 
     /// Whether the states are the same ones, so that nothing differs.
     func isSame(as other: LayerStates) -> Bool {
-        registered.isIdentical(to: other.registered) && zip(all, other.all).allSatisfy { $0.isSame(as: $1) }
+        lower.registered.isIdentical(to: other.lower.registered) && zip(all, other.all).allSatisfy { $0.isSame(as: $1) }
     }
 }

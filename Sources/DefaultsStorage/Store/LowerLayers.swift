@@ -30,18 +30,11 @@ final class LowerLayers: @unchecked Sendable {
             } ?? emptyDictionary
     }
 
-    private var registered: PropertyList { domain.lock.withLock { state.registered } }
-
-    /// Adds the values at a path to those of the layers above.
-    func add(
-        to value: inout LayeredValue, _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>
-    ) throws(DefaultsError) {
-        for domain in domains {
-            if let top = try domain.value(key) { value.add(top, steps, isLower: true) }
-            if value.isDecided { return }
-        }
-        if let top = registered[utf8: key] { value.add(top, steps, isLower: true) }
-        if let top = schemaDefaults[utf8: key] { value.add(top, steps, isLower: true) }
+    /// The values of the layers now.
+    var states: LowerStates {
+        LowerStates(
+            domains: domains.map { $0.state }, registered: domain.lock.withLock { state.registered },
+            schemaDefaults: schemaDefaults)
     }
 
     /// What the uppermost of the layers says of a value.
@@ -67,9 +60,9 @@ final class LowerLayers: @unchecked Sendable {
         value.add(own: own)
         if unset?.covers(path.steps[...]) == true { value.decide() }
         value.unset = unset?.node(at: path.steps[...])
-        if !value.isDecided { try add(to: &value, key, []) }
         let whole = try DefaultsError.translating { () throws(PropertyListError) in
-            try value.merged(at: path, isWhole: schema.isVariant)
+            if !value.isDecided { try states.add(to: &value, key, []) }
+            return try value.merged(at: path, isWhole: schema.isVariant)
         }
         if let whole { try schema.check(whole, of: name) }
     }

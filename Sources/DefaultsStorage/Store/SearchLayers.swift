@@ -25,10 +25,6 @@ extension Domain {
         try lock.withLock { () throws(DefaultsError) in try lookUp(key) }
     }
 
-    func contains(_ key: UnsafeBufferPointer<UInt8>) throws(DefaultsError) -> Bool {
-        lock.withLock { target.state.holds(key) }
-    }
-
     /// What the domain says of the value at a path; nil for nothing.
     func uppermost(
         _ key: UnsafeBufferPointer<UInt8>, _ steps: ArraySlice<PropertyListPath.Step>, _ handle: HandleState

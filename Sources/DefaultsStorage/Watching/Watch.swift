@@ -52,9 +52,7 @@ final class Watch: @unchecked Sendable {
             {
                 return 0
             }
-            let change = DefaultsChange(
-                path: path, old: (try? store.filled(at: path, in: old)).flatMap { $0 },
-                new: try store.filled(at: path, in: new))
+            let change = try change(at: path, old, new, in: store)
             if case .value = scope { return change.old == change.new ? 0 : try tell(change, old, new) }
             var calls = 0
             for change in DefaultsChange.between(change.old, change.new, below: path) {
@@ -66,6 +64,15 @@ final class Watch: @unchecked Sendable {
         }
     }
 
+    /// The values of a path in two states. An old value that cannot be read counts as none.
+    private func change(
+        at path: PropertyListPath, _ old: LayerStates, _ new: LayerStates, in store: DefaultsStore
+    ) throws(DefaultsError) -> DefaultsChange {
+        DefaultsChange(
+            path: path, old: (try? store.filled(at: path, in: old)).flatMap { $0 },
+            new: try store.filled(at: path, in: new))
+    }
+
     private func tellKeys(
         of new: LayerStates, _ old: LayerStates, in store: DefaultsStore
     ) throws(DefaultsError) -> Int {
@@ -75,9 +82,7 @@ final class Watch: @unchecked Sendable {
         for key in keys {
             let path = key.withUnsafeBufferPointer { PropertyListPath([.key(utf8: $0)]) }
             do throws(DefaultsError) {
-                let change = DefaultsChange(
-                    path: path, old: (try? store.filled(at: path, in: old)).flatMap { $0 },
-                    new: try store.filled(at: path, in: new))
+                let change = try change(at: path, old, new, in: store)
                 if change.old != change.new { calls += try tell(change, old, new) }
             } catch {
                 failure = failure ?? error

@@ -69,27 +69,44 @@ import Testing
         }
     }
 
+    private func openScratch(_ durability: DefaultsDurability) throws -> DefaultsStore {
+        try DefaultsStore.open(
+            "scratch",
+            options: options {
+                $0.engine = .memory
+                $0.durability = durability
+            })
+    }
+
+    /// Runs `body` on several threads at once; gives their errors.
+    private func onThreads(_ count: Int, _ body: @Sendable (Int) throws -> Void) -> [String] {
+        let failures = Box<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: count) { thread in
+            do {
+                try body(thread)
+            } catch {
+                failures.change { $0.append("\(error)") }
+            }
+        }
+        return failures.value
+    }
+
     // proves: G20
     @Test("eight threads that merge into one dictionary lose nothing", arguments: [true, false])
     func merges(isTopLevel: Bool) throws {
         let store = try DefaultsStore.open("scratch", options: options { $0.engine = .memory })
         let place: PropertyListPath = isTopLevel ? ["shared"] : ["outer", "shared"]
         try store.set(list([:] as [String: Any]), at: place)
-        let failures = Box<[String]>([])
         let rounds = 60
-        DispatchQueue.concurrentPerform(iterations: 8) { thread in
-            do {
-                for round in 0..<rounds {
-                    let before = try store.stored(at: place)
-                    let after = try (before ?? list([:] as [String: Any])).setting(
-                        list(round), at: [.key("t\(thread)-\(round)")])
-                    try store.merge(ancestor: before, ours: after, at: place)
-                }
-            } catch {
-                failures.change { $0.append("\(error)") }
+        let failures = onThreads(8) { thread in
+            for round in 0..<rounds {
+                let before = try store.stored(at: place)
+                let after = try (before ?? list([:] as [String: Any])).setting(
+                    list(round), at: [.key("t\(thread)-\(round)")])
+                try store.merge(ancestor: before, ours: after, at: place)
             }
         }
-        #expect(failures.value == [])
+        #expect(failures == [])
         #expect(try store.value(at: place)?.count == 8 * rounds)
     }
 
@@ -98,26 +115,16 @@ import Testing
         "two threads that append to one array lose nothing, whatever the durability",
         arguments: [DefaultsDurability.manual, .coalesced, .immediate])
     func appends(durability: DefaultsDurability) throws {
-        let store = try DefaultsStore.open(
-            "scratch",
-            options: options {
-                $0.engine = .memory
-                $0.durability = durability
-            })
+        let store = try openScratch(durability)
         try store.set(list([Int]()), at: ["outer", "list"])
-        let failures = Box<[String]>([])
-        DispatchQueue.concurrentPerform(iterations: 2) { thread in
-            do {
-                for round in 0..<200 {
-                    guard let before = try store.stored(at: ["outer", "list"]) else { continue }
-                    let after = try before.setting(list("\(thread)-\(round)"), at: [.index(before.count)])
-                    try store.merge(ancestor: before, ours: after, at: ["outer", "list"])
-                }
-            } catch {
-                failures.change { $0.append("\(error)") }
+        let failures = onThreads(2) { thread in
+            for round in 0..<200 {
+                guard let before = try store.stored(at: ["outer", "list"]) else { continue }
+                let after = try before.setting(list("\(thread)-\(round)"), at: [.index(before.count)])
+                try store.merge(ancestor: before, ours: after, at: ["outer", "list"])
             }
         }
-        #expect(failures.value == [])
+        #expect(failures == [])
         #expect(try store.value(at: ["outer", "list"])?.count == 400)
     }
 
@@ -126,30 +133,20 @@ import Testing
         "eight threads that set what nobody has changed lose nothing",
         arguments: [DefaultsDurability.manual, .immediate])
     func setsUnchanged(durability: DefaultsDurability) throws {
-        let store = try DefaultsStore.open(
-            "scratch",
-            options: options {
-                $0.engine = .memory
-                $0.durability = durability
-            })
+        let store = try openScratch(durability)
         try store.set([:], at: ["shared"])
-        let failures = Box<[String]>([])
         let rounds = 60
-        DispatchQueue.concurrentPerform(iterations: 8) { thread in
-            do {
-                for round in 0..<rounds {
-                    guard let before = try store.stored(at: ["shared"]) else { continue }
-                    let after = try before.setting(list(round), at: [.key("t\(thread)-\(round)")])
-                    let isSet = try Array("shared".utf8).withUnsafeBufferPointer {
-                        try store.setStored(after, forUTF8Key: $0, ifUnchangedFrom: before)
-                    }
-                    if !isSet { try store.merge(ancestor: before, ours: after, at: ["shared"]) }
+        let failures = onThreads(8) { thread in
+            for round in 0..<rounds {
+                guard let before = try store.stored(at: ["shared"]) else { continue }
+                let after = try before.setting(list(round), at: [.key("t\(thread)-\(round)")])
+                let isSet = try Array("shared".utf8).withUnsafeBufferPointer {
+                    try store.setStored(after, forUTF8Key: $0, ifUnchangedFrom: before)
                 }
-            } catch {
-                failures.change { $0.append("\(error)") }
+                if !isSet { try store.merge(ancestor: before, ours: after, at: ["shared"]) }
             }
         }
-        #expect(failures.value == [])
+        #expect(failures == [])
         #expect(try store.value(at: ["shared"])?.count == 8 * rounds)
     }
 
